@@ -66,6 +66,12 @@ ROWS: list[Row] = [
         parameters=faces,
         classes=(2, 3),
     ),
+    Row(
+        "BoxClassifier of perturbed rows",
+        lambda: sx.BoxClassifier(max_nodes=1000, perturbation=0.2),
+        "classification",
+        unit_free=False,
+    ),
     Row("UnionOfBoxes", lambda: sx.UnionOfBoxes(2, max_nodes=100), "classification"),
     Row(
         "BallClassifier",

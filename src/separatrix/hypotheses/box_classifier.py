@@ -16,7 +16,7 @@ from separatrix.estimators.base import RowsEstimator, reads_tables
 from separatrix.formula import nodes
 from separatrix.hypotheses import version_space
 from separatrix.hypotheses.claims import Claims, boxes_formula
-from separatrix.messages import InputError, check_option
+from separatrix.messages import InputError, check_option, did_you_mean
 from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
@@ -67,6 +67,12 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
     for few columns, and usually else. Only the order of values decides S, G and the errors; the
     average, and the scores, scale with the columns.
 
+    With a ``perturbation`` δ the recorded values are within δ of the true ones. A box is then
+    consistent if rows at some such places make it so: it meets x ± δ of every row of the class, and
+    contains x ± δ of no other row. So if the class is a box, it is one of these: a row in S, which
+    shrinks by δ, is of the class wherever the rows truly are, and one outside of G, which grows, is
+    not.
+
     Parameters
     ----------
     hypothesis : {"specific", "average", "short", "general"}, default="average"
@@ -77,6 +83,9 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
         each class.
     max_nodes : int, default=5000
         Nodes of branch and bound, for each class, after which the errors are bounded only.
+    perturbation : float, array-like of shape (n_columns,) or dict, default=0.0
+        δ in units of the columns: one for all columns of numbers, one for each column, or a
+        dictionary of those that are not zero by name. Levels are taken to be known exactly.
     reject : bool, default=False
         Whether rows are rejected that no box or several boxes contain. With a ``concept``, rows
         between S and G.
@@ -89,6 +98,8 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
         The labels of the classes that have a box.
     spaces_ : list of VersionSpace
         S and G of each: ``specific``, ``common``, ``average``, ``general()``, ``possible(X)``.
+    perturbation_ : ndarray of shape (d,)
+        δ of each column of the design.
     boxes_ : list of Box
         The boxes that predict: ``lower`` and ``upper`` faces.
     rules_ : list of str
@@ -122,6 +133,8 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
     ----------
     T. M. Mitchell, Generalization as search, Artificial Intelligence 18, 1982.
 
+    H. Hirsh, Learning from data with bounded inconsistency, ICML, 1990.
+
     D. P. Dobkin, D. Gunopulos, W. Maass, Computing the maximum bichromatic discrepancy, 1996.
 
     Examples
@@ -136,16 +149,21 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
     ([2.0, 3.0], [6.0, inf])
     >>> model.predict([[0.0, 2.0], [4.0, 2.0], [5.0, 2.0]]).tolist()
     ['a', 'reject', 'b']
+    >>> blurred = sx.BoxClassifier(perturbation=0.25, reject=True).fit(X, ["a", "a", "b", "b"])
+    >>> blurred.spaces_[0].specific.upper.tolist(), blurred.spaces_[0].common.upper.tolist()
+    ([1.75, 2.75], [6.25, inf])
     """
 
     _sparse_ok = False
     _any_size = True
     spaces_: list[version_space.VersionSpace] = field(init=False)
+    perturbation_: Floats = field(init=False)
 
     hypothesis: str = "average"
     _: KW_ONLY
     concept: Any = None
     max_nodes: int = 5000
+    perturbation: Any = 0.0
     reject: bool = False
     reject_label: Any = None
 
@@ -188,9 +206,10 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
             raise InputError(f"max_nodes={self.max_nodes!r} must be a whole number above zero.")
 
     def _fit_rows(self, rows: Examples, encoding: Encoding) -> Self:
-        concepts = self._concept_codes()
+        self.perturbation_ = perturbation_of(self.perturbation, encoding)
         class_spaces = [
-            class_space(rows.x, rows.codes, rows.w, k, self.max_nodes) for k in concepts
+            class_space(rows.x, rows.codes, rows.w, k, self.max_nodes, self.perturbation_)
+            for k in self._concept_codes()
         ]
         return self._accept(class_spaces, encoding, np.ptp(rows.x, axis=0), len(rows.w))
 
@@ -217,7 +236,7 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
         self.counts_ = np.array([[box.covered, box.weight, box.others] for box in class_spaces])
         self.scale_ = scale
         self.n_samples_fit_ = n
-        self.certificate_ = certificate(class_spaces)
+        self.certificate_ = certificate(class_spaces, perturbed=bool(self.perturbation_.any()))
         self._set_labels()
         return self
 
@@ -244,8 +263,7 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
         x = np.asarray(self._design(X))
         certainties = np.empty((len(x), len(self.spaces_)), dtype=np.int8)
         for k, space in enumerate(self.spaces_):
-            inside = space.specific.contains(x)
-            certainties[:, k] = np.where(inside, 1, np.where(space.possible(x), 0, -1))
+            certainties[:, k] = np.where(space.certain(x), 1, np.where(space.possible(x), 0, -1))
         return certainties
 
     def _claims(self, X: Any) -> NDArray[np.bool_]:
@@ -439,28 +457,66 @@ class ClassSpace:
     weight: float
 
 
-def class_space(x: Floats, codes: Ints, w: Floats, label: int, max_nodes: int) -> ClassSpace:
+def perturbation_of(given: Any, encoding: Encoding) -> Floats:
+    """The bound of each column of the design; 0 of levels and of marks of missing values."""
+    names = list(encoding.schema.names)
+    if isinstance(given, dict):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise InputError(
+                f"perturbation names {unknown[0]!r}, and there is no such column.",
+                remedy=did_you_mean(str(unknown[0]), [str(name) for name in names]),
+            )
+        given = [given.get(name, 0.0) for name in names]
+    bounds = np.asarray(given, dtype=np.float64)
+    if bounds.ndim > 1 or (bounds.ndim == 1 and len(bounds) != len(names)):
+        raise InputError(
+            f"perturbation has the shape {bounds.shape}, and there are {len(names)} columns.",
+            remedy="Give one number, one for each column, or a dictionary by name.",
+        )
+    if not (np.isfinite(bounds).all() and (bounds >= 0.0).all()):
+        raise InputError(f"perturbation={given!r} must be finite and not below zero.")
+    by_name = dict(zip(names, np.broadcast_to(bounds, len(names)).tolist(), strict=True))
+    terms = encoding.terms
+    exact = [term.level is not None or term.missing for term in terms]
+    return np.array(
+        [0.0 if e else by_name.get(t.column, 0.0) for t, e in zip(terms, exact, strict=True)]
+    )
+
+
+def class_space(
+    x: Floats, codes: Ints, w: Floats, label: int, max_nodes: int, perturbation: Floats
+) -> ClassSpace:
     """The version space of one class against all others.
 
     Rows that the box with the fewest errors has on its wrong side are errors; the version space is
-    that of the other rows.
+    that of the other rows. Perturbed rows have a column for each face of boxes.
     """
     members = codes == label
     weight = float(w[members].sum())
+    perturbed = bool(perturbation.any())
+    if perturbed:
+        x = version_space.both_faces(x, members, perturbation)
     if not members.any():
-        d = x.shape[1]
-        empty = version_space.VersionSpace(
-            version_space.nothing(d), np.unique(x, axis=0), version_space.nothing(d)
+        empty = (
+            version_space.perturbed_space(x[:0], x, perturbation)
+            if perturbed
+            else version_space.version_space(x[:0], x)
         )
         return ClassSpace(empty, 0.0, 0.0, 0.0, 0.0, 0.0)
     fewest = version_space.fewest_errors(x, members, w, max_nodes)
     inside = ((x >= fewest.lower) & (x <= fewest.upper)).all(axis=1)
-    space = version_space.version_space(x[members & inside], x[~members & ~inside])
+    positive, negative = x[members & inside], x[~members & ~inside]
+    space = (
+        version_space.perturbed_space(positive, negative, perturbation)
+        if perturbed
+        else version_space.version_space(positive, negative)
+    )
     covered, others = float(w[members & inside].sum()), float(w[~members & inside].sum())
     return ClassSpace(space, weight - covered + others, fewest.bound, covered, others, weight)
 
 
-def certificate(spaces: list[ClassSpace]) -> Certificate:
+def certificate(spaces: list[ClassSpace], *, perturbed: bool = False) -> Certificate:
     """The errors of the boxes, and the fewest that boxes can have."""
     errors = sum(found.errors for found in spaces)
     bound = min(errors, sum(found.bound for found in spaces))
@@ -481,6 +537,17 @@ def certificate(spaces: list[ClassSpace]) -> Certificate:
             "No change of a box in one column makes fewer errors (rows of a class outside of its "
             "box, others inside), and whether another box does is open"
         )
+    notes: tuple[str, ...] = ()
+    if perturbed:
+        notes = (
+            "A row of the class is inside where some place within the perturbation is, another row "
+            "where all such places are.",
+        )
+        if errors == 0.0:
+            notes += (
+                "If a class is a box and the true rows are within the perturbation, its box "
+                "contains S and lies in a member of G.",
+            )
     return Certificate(
         claim,
         primal=errors,
@@ -488,6 +555,7 @@ def certificate(spaces: list[ClassSpace]) -> Certificate:
         gap=0.0 if exact else gap,
         tolerance=1e-9,
         rounding=rounding,
+        notes=notes,
         promised=("gap",),
     )
 
@@ -546,16 +614,19 @@ class ClassExtremes:
 
 
 class OtherClasses:
-    """The rows of other classes that bound G of each class, and whether any is inside S."""
+    """The rows of other classes that bound G of each class, and whether any is inside S.
 
-    def __init__(self, faces: dict[Term, Floats]) -> None:
-        self.faces = faces
+    With a ``perturbation`` rows and faces have a column for each face.
+    """
+
+    def __init__(self, faces: dict[Term, Floats], perturbation: Floats | None = None) -> None:
+        self.faces, self.perturbation = faces, perturbation
         self.rows: dict[Term, Floats] = {}
         self.inside = False
 
     def fresh(self) -> Self:
         """The statistic of no rows."""
-        return type(self)(self.faces)
+        return type(self)(self.faces, self.perturbation)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -567,7 +638,11 @@ class OtherClasses:
             other = block.weights > 0.0
             if j is not None:
                 other &= block.y[:, j] < 0.5
-            self._add(term, version_space.bounding(x[other], *faces))
+            rows = x[other]
+            if self.perturbation is not None:
+                rows = version_space.both_faces(rows, np.zeros(len(rows), bool), self.perturbation)
+                rows = version_space.one_sided(rows, faces)
+            self._add(term, version_space.bounding(rows, *faces))
 
     def _add(self, term: Term, rows: Floats) -> None:
         if term in self.rows:
@@ -596,13 +671,21 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
     prepared = prepare(rows)
     terms = class_labels.class_terms(model, rows, prepared.targets)
     first = prepared.rows.reduce(ClassExtremes())
-    second = prepared.rows.reduce(OtherClasses(first.faces))
+    bounds = model.perturbation_ = perturbation_of(model.perturbation, prepared.encoding)
+    perturbed, faces = bool(bounds.any()), first.faces
+    if perturbed:
+        faces = {term: np.concatenate([face, face], axis=1) for term, face in faces.items()}
+    second = prepared.rows.reduce(OtherClasses(faces, bounds if perturbed else None))
     if second.inside:
         return None
     spaces = []
     for code in model._concept_codes():
         term = terms.items[code]
-        space = version_space.within_bounds(first.faces[term], second.rows[term])
+        space = (
+            version_space.within_perturbed(faces[term], second.rows[term], bounds)
+            if perturbed
+            else version_space.within_bounds(faces[term], second.rows[term])
+        )
         weight = first.weight[term]
         spaces.append(ClassSpace(space, 0.0, 0.0, weight, 0.0, weight))
     lower, upper = zip(*first.faces.values(), strict=True)

@@ -216,7 +216,12 @@ def boxes_formula(model: Any) -> nodes.ClassFormula:
     marks: nodes.Node | None = None
     if model.reject and getattr(model, "concept", None) is not None:
         space = model.spaces_[0]
-        marks = CertainBox(x, space.specific, space.negatives)
+        bounds, both = getattr(model, "perturbation_", np.zeros(0)), x
+        if bounds.any():
+            space, eye = space.doubled, np.eye(len(bounds))
+            moved = np.concatenate([-bounds, bounds])
+            both = nodes.Affine(x, np.concatenate([eye, eye], axis=1), moved)
+        marks = CertainBox(both, space.specific, space.negatives)
     elif model.reject:
         marks = BoxMarks(x, boxes)
     found: nodes.ClassFormula = model._formula_of(margins, marks)

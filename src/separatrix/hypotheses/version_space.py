@@ -96,6 +96,10 @@ class VersionSpace:
             left &= ~out[:, face]
         return Box(faces[:d], faces[d:])
 
+    def certain(self, x: Floats) -> NDArray[np.bool_]:
+        """Whether each row is in every consistent box: in S."""
+        return self.specific.contains(x)
+
     def possible(self, x: Floats) -> NDArray[np.bool_]:
         """Whether each row is in some consistent box: in a member of G."""
         result = np.zeros(len(x), dtype=bool)
@@ -201,6 +205,122 @@ def _largest(others: Floats, new: Floats) -> Floats:
         holds[len(others) + i] = False
         alone.append(not holds.any())
     return np.concatenate([others, new[np.array(alone)]])
+
+
+# -------------------------------------------------------------------------------------------------
+# Perturbed rows: the true place of a row is within δ of the recorded one, in every column.
+#
+# A box is consistent if rows in some of these places make it so: it meets the cell x ± δ of every
+# positive row, and contains no cell of a negative one. In terms of L = l − δ and U = u + δ, for the
+# faces l and u of a column,
+#
+#     L ≤ x ≤ U for all positive rows;      L > z − 2δ or U < z + 2δ in a column, for negative rows
+#
+# so that a negative row bounds either face at another place. With a column for each of the faces,
+# both are a version space of rows that are known exactly: of the points (x, x) of positive and
+# (z − 2δ, z + 2δ) of negative rows. A new row is in a box if (x − δ, x + δ) is.
+
+
+@dataclass(frozen=True)
+class PerturbedSpace(VersionSpace):
+    """The boxes that are consistent with rows moved by at most ``perturbation``, of one class.
+
+    S, ``specific``, is in every such box; it is empty where one point may be the true place of all
+    positive rows in a column. ``doubled`` is the version space with a column for each face.
+    """
+
+    doubled: VersionSpace
+    perturbation: Floats
+
+    @property
+    def average(self) -> Box:
+        """The box halfway between S and the one common to G."""
+        return shrink(self.doubled.average, self.perturbation)
+
+    @property
+    def short(self) -> Box:
+        """The average without the faces that others make needless."""
+        return shrink(self.doubled.short, self.perturbation)
+
+    def certain(self, x: Floats) -> NDArray[np.bool_]:
+        """Whether each row is in every consistent box: in S."""
+        return self.doubled.certain(self._ends(x))
+
+    def possible(self, x: Floats) -> NDArray[np.bool_]:
+        """Whether each row is in some consistent box."""
+        return self.doubled.possible(self._ends(x))
+
+    def _ends(self, x: Floats) -> Floats:
+        return np.concatenate([x - self.perturbation, x + self.perturbation], axis=1)
+
+    def general(self, most: int = 1000) -> list[Box] | None:
+        """The members of G, each once; None if they are more than ``most`` or hard to list."""
+        members = self.doubled.general(most)
+        if members is None:
+            return None
+        d = len(self.perturbation)
+        faces = [
+            (b.lower[:d] + self.perturbation, b.upper[d:] - self.perturbation) for b in members
+        ]
+        return [Box(low, high, open=True) for low, high in faces if (low < high).all()]
+
+
+def both_faces(x: Floats, positive: NDArray[np.bool_], perturbation: Floats) -> Floats:
+    """A column for each face: where a row bounds the lower ones, and the upper ones."""
+    shift = np.where(positive[:, None], 0.0, 2.0 * perturbation)
+    return np.concatenate([x - shift, x + shift], axis=1)
+
+
+def perturbed_space(positive: Floats, negative: Floats, perturbation: Floats) -> PerturbedSpace:
+    """The version space of rows with a column for each face, as :func:`both_faces` has them."""
+    d = len(perturbation)
+    if not len(positive):
+        faces = np.stack([np.full(2 * d, np.inf), np.full(2 * d, -np.inf)])
+    else:
+        faces = np.stack([positive.min(axis=0), positive.max(axis=0)])
+    return within_perturbed(faces, bounding(one_sided(negative, faces), *faces), perturbation)
+
+
+def one_sided(negative: Floats, faces: Floats) -> Floats:
+    """Negative rows, NaN where they do not bound the face that their column is for."""
+    d = negative.shape[1] // 2
+    bounds = np.concatenate(
+        [negative[:, :d] < faces[0, :d], negative[:, d:] > faces[1, d:]], axis=1
+    )
+    return np.where(bounds, negative, np.nan)
+
+
+def within_perturbed(faces: Floats, negatives: Floats, perturbation: Floats) -> PerturbedSpace:
+    """The version space of S and the negative rows that bound G, in a column for each face."""
+    d = len(perturbation)
+    if (faces[0] > faces[1]).any():  # no positive rows: any point alone is a box
+        doubled = VersionSpace(nothing(2 * d), negatives, nothing(2 * d))
+    else:
+        doubled = within_bounds(faces, negatives)
+    lower = doubled.specific.lower[:d] + perturbation
+    specific = Box(lower, doubled.specific.upper[d:] - perturbation)
+    common = shrink(doubled.common, perturbation)
+    return PerturbedSpace(specific, negatives, common, doubled, perturbation)
+
+
+def shrink(box: Box, perturbation: Floats) -> Box:
+    """The box of faces l = L + δ and u = U − δ; in a column where they cross, the middle of them.
+
+    A box without width in a column contains no cell, so that no negative row is in its way.
+    """
+    if box.empty:
+        return nothing(len(perturbation))
+    d = len(perturbation)
+    lower, upper = box.lower[:d] + perturbation, box.upper[d:] - perturbation
+    crossed = lower >= upper if box.open else lower > upper
+    with np.errstate(invalid="ignore"):  # infinite faces do not cross
+        middle = (lower + upper) / 2
+    # an open box without width would have no points
+    return Box(
+        np.where(crossed, middle, lower),
+        np.where(crossed, middle, upper),
+        open=box.open and not crossed.any(),
+    )
 
 
 # -------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ _RECORDS = {
     "neighbors.tuning": "LeaveOneOutErrors",
     "neighbors.kernel_smoothers": "BandwidthSearch",
     "cluster.linkage": "Dendrogram",
-    "hypotheses.version_space": "Box VersionSpace",
+    "hypotheses.version_space": "Box VersionSpace PerturbedSpace",
     "hypotheses.box_classifier": "Examples",
     "hypotheses.enclosing": "SpannedEllipsoid",
     "bayes.evidence": "EvidenceSpectrum Posterior EvidenceCurve",

@@ -21,7 +21,10 @@ def boxes(model: Record, blocks: Blocks) -> list[Claim]:
     proved = True
     for k, space in enumerate(model["spaces_"]):
         index = known.index(str(model["concepts_"].values[k]))
-        inside = [_contains(space["specific"], row) for row in design.rows]
+        inside = [
+            _holds(space, row, member=code == index)
+            for row, code in zip(design.rows, codes, strict=True)
+        ]
         covered = [w for w, c, i in zip(weights, codes, inside, strict=True) if i and c == index]
         others = [w for w, c, i in zip(weights, codes, inside, strict=True) if i and c != index]
         weight = [w for w, c in zip(weights, codes, strict=True) if c == index]
@@ -47,6 +50,20 @@ def boxes(model: Record, blocks: Blocks) -> list[Claim]:
         return [*claims, Claim("fewest errors", PROVED, "No box has errors: none can have fewer.")]
     sentence = "That no box has fewer errors is the result of a search, which is not repeated."
     return [*claims, Claim("fewest errors", UNCHECKED, sentence)]
+
+
+def _holds(space: Record, row: list[float], *, member: bool) -> bool:
+    """Whether the smallest box holds a row.
+
+    With a perturbation, it holds a member where some place within the bound is inside, and another
+    row where all such places are: the box has a column for each of its faces.
+    """
+    if "doubled" not in space:
+        return _contains(space["specific"], row)
+    shifts = [0.0 if member else 2.0 * bound for bound in space["perturbation"].values]
+    low = [value - shift for value, shift in zip(row, shifts, strict=True)]
+    high = [value + shift for value, shift in zip(row, shifts, strict=True)]
+    return _contains(space["doubled"]["specific"], low + high)
 
 
 def _contains(box: Record, row: list[float]) -> bool:
