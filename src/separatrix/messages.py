@@ -294,8 +294,10 @@ WARNINGS: dict[str, WarningEntry] = {
             "SEP023",
             "not better than the baseline",
             "On the test set the chosen model is worse than the baseline, which predicts one value "
-            "for every row, or the difference is within chance.",
-            "Do not rely on the predictions; look for columns that say more, or get more rows.",
+            "for every row, or the difference is within chance; or its decisions are better and "
+            "its probabilities worse.",
+            "Do not rely on the predictions, or on the probabilities; look for columns that say "
+            "more, or get more rows.",
         ),
         WarningEntry(
             "SEP024",

@@ -53,6 +53,22 @@ def test_noise_is_not_better_than_the_baseline() -> None:
     assert any(text.startswith("SEP023 linear is") for text in warnings_about(study))
 
 
+def test_better_decisions_with_worse_probabilities_are_said() -> None:
+    from separatrix.study.findings import warnings_about
+
+    table = linear_table()
+    table["y"] = np.where(table["y"] > 0.0, "yes", "no")
+    study = sx.run_study(sx.scan(table, target="y"), models=["logistic"], verbose=False)
+    assert not any(text.startswith("SEP023") for text in warnings_about(study))
+    overconfident = tuple(
+        replace(score, value=2.0) if score.metric == "log_loss" else score for score in study.test
+    )
+    said = warnings_about(replace(study, test=overconfident))
+    text = next(text for text in said if text.startswith("SEP023"))
+    assert "logistic decides better than the baseline" in text
+    assert "its probabilities are worse: log loss 2" in text
+
+
 def test_more_columns_than_rows_can_bear_overfit() -> None:
     rng = np.random.default_rng(2)
     x = rng.standard_normal((160, 90))

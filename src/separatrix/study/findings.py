@@ -88,6 +88,19 @@ def _warn_no_better(study: Study) -> None:
         warn("SEP023", f"{name} is worse than the baseline, which uses no column ({shown}).")
     elif may_be_chance(study, score, base):
         warn("SEP023", f"{name} is not shown to be better than the baseline ({shown}).")
+    elif (pair := _log_losses(study)) and is_worse(*pair):
+        own, plain = (score_text(score.value, score.metric) for score in pair)
+        warn(
+            "SEP023",
+            f"{name} decides better than the baseline ({shown}), and its probabilities are worse: "
+            f"log loss {own} against {plain}. Use its decisions alone.",
+        )
+
+
+def _log_losses(study: Study) -> tuple[Score, Score] | None:
+    """Those of the winner and of the baseline, where both have probabilities."""
+    own, base = score_in(study, score_info("log_loss")), counterpart(study, "log_loss")
+    return None if own is None or base is None else (own, base)
 
 
 def _warn_overfit(study: Study) -> None:
