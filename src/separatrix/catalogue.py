@@ -248,6 +248,9 @@ MAX_COVARIANCE_TERMS = 1_000
 MAX_POSTERIOR_WORK = 3e7
 #: Functions of a curve, and steps of the search for the penalties of all curves, usually.
 FUNCTIONS_OF_A_CURVE, CURVE_STEPS = 18, 20
+#: Metrics that a search learns in a fold (five kernels, four rounds), and operations of the root of
+#: one over d³ (an eigendecomposition and a product).
+METRICS_COMPARED, ROOT = 20, 11.0
 #: Rows whose neighbors are always looked for, in all folds.
 FEWEST_QUERIES = 500
 #: Newton steps of a Huber regression, about; each is a product XᵀWX.
@@ -292,6 +295,11 @@ def _curve_operations(size: Any) -> float:
     return float(size.folds * one)
 
 
+def _metric_operations(size: Any) -> float:
+    """Roots of the metrics of all kernels and rounds, which no search does without."""
+    return float(size.folds * METRICS_COMPARED * ROOT * float(size.terms) ** 3)
+
+
 def _search_operations(size: Any) -> float:
     """Distances of the fewest rows that are predicted, by both metrics."""
     return float(FEWEST_QUERIES * size.numbers)
@@ -334,6 +342,11 @@ def _term_copies(size: Any) -> float:
 def _standardized_copies(_: Any) -> float:
     """The design, its columns standardized, and the training rows of two folds at a time."""
     return 4.0
+
+
+def _distinct_copies(_: Any) -> float:
+    """The design, what its rows are ordered and compared by, both in that order, and mapped."""
+    return 6.0
 
 
 #: Values of C for standardized columns, from all coefficients near zero to hardly any shrinkage;
@@ -523,11 +536,12 @@ _ROWS = (
         REGRESSION, large=True,
         candidate=_candidate("learned_metric", 12, "kernel ridge, metric learned", share=4.0,
             logarithms=True, rows_a_unit=50, fit_operations=_pairs(30.0, cubes=1.0), tunable=True,
-            slow=True)),
+            slow=True, operations=_metric_operations, copies=_distinct_copies)),
     Declaration("RecursiveFeatureMachineClassifier", "kernel_machines.recursive_feature_machine",
         CLASSIFICATION, large=True,
         candidate=_candidate("learned_metric", 15, "kernel machine, metric learned", share=4.0,
-            rows_a_unit=50, fit_operations=_pairs(30.0, cubes=1.0), tunable=True, slow=True)),
+            rows_a_unit=50, fit_operations=_pairs(30.0, cubes=1.0), tunable=True, slow=True,
+            operations=_metric_operations, copies=_distinct_copies)),
     # -- neighbors
     Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, view="neighbors",
         twin="neighbors", large=True,

@@ -162,7 +162,7 @@ def sparse_plusplus(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floa
         norms = rows.square[candidates]
 
         def of_piece(piece: int) -> Floats:
-            out = rows.squared_distances(piece, by_column, norms, None)
+            out = rows.squared_distances(piece, by_column, norms)
             # products leave rounding errors where a row equals a candidate
             out[out <= rows.rounding * (rows.square[rows.cuts[piece]][:, None] + norms)] = 0.0
             return out

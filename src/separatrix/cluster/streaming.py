@@ -18,7 +18,12 @@ from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
 from separatrix.cluster import lloyd
-from separatrix.cluster.loops.kmeans import UNMOVED
+from separatrix.cluster.loops.kmeans import (
+    UNMOVED,
+    assign_compressed,
+    square_compressed,
+    sum_compressed,
+)
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.loops import add_column
 from separatrix.rows.parts import hash_block, salted_words
@@ -378,7 +383,7 @@ class _SparseLloyd:
     def __init__(self, rows: CompressedRows, w: Floats, start: Floats) -> None:
         n = len(w)
         self.rows, self.w, self.centers = rows, w, start.copy()
-        self.label = np.full(n, -1)
+        self.label = np.full(n, -1, dtype=np.int64)
         self.upper, self.lower = np.full(n, np.inf), np.zeros(n)
         self.changed = np.zeros(len(start), dtype=bool)
         self._set_norms()
@@ -396,28 +401,14 @@ class _SparseLloyd:
 
     def _assign_piece(self, piece: int) -> tuple[int, Any]:
         """Assign the rows of a piece; how many moved, and which clusters they joined or left."""
-        cut = self.rows.cuts[piece]
-        label, upper, lower = self.label[cut], self.upper[cut], self.lower[cut]
+        cut, x = self.rows.cuts[piece], self.rows.x
         changed = np.zeros(len(self.centers), dtype=bool)
-        open_rows = np.flatnonzero(upper >= lower)
-        if not len(open_rows):
-            return 0, changed
-        square = self.rows.squared_distances(
-            piece, self.by_column, self.norms, None if len(open_rows) == len(label) else open_rows
-        )
-        here = np.arange(len(open_rows))
-        new = square.argmin(axis=1)
-        near = square[here, new]
-        square[here, new] = np.inf
-        error = self.rows.rounding * (self.rows.square[cut][open_rows] + self.norms.max())
-        upper[open_rows] = np.sqrt(near + error)
-        lower[open_rows] = np.sqrt(np.maximum(square.min(axis=1) - error, 0.0))
-        old = label[open_rows]
-        moved = new != old
-        changed[new[moved]] = True
-        changed[old[moved & (old >= 0)]] = True
-        label[open_rows] = new
-        return int(moved.sum()), changed
+        moved = assign_compressed(
+            x.indptr, x.indices, x.data, cut.start, self.rows.square[cut], self.by_column,
+            self.norms, self.rows.rounding, self.label[cut], self.upper[cut], self.lower[cut],
+            changed,
+        )  # fmt: skip
+        return moved, changed
 
     def update_centers(self) -> None:
         """Move centers to the means of their rows."""
@@ -450,7 +441,7 @@ class _SparseLloyd:
         """w ‖x − c‖² of every row and its own center."""
 
         def one(piece: int) -> Floats:
-            square = self.rows.squared_distances(piece, self.by_column, self.norms, None)
+            square = self.rows.squared_distances(piece, self.by_column, self.norms)
             labels = self.label[self.rows.cuts[piece]]
             return np.asarray(square[np.arange(len(labels)), labels])
 
@@ -519,8 +510,8 @@ class CompressedRows:
         work = k * x.nnz // max(n, 1)
         self.cuts = pieces(n, MIN_WORK // max(work, 1))
         self.parts = [self._view(rows) for rows in self.cuts]
-        squares = [np.asarray(part.multiply(part).sum(axis=1)).ravel() for part in self.parts]
-        self.square: Floats = np.concatenate(squares)
+        self.square: Floats = np.empty(n)
+        square_compressed(x.indptr, x.data, self.square)
         #: Bound of the relative error of a squared distance from products.
         self.rounding = 8 * (float(np.diff(x.indptr).max(initial=0)) + 4) * np.finfo(float).eps
 
@@ -533,21 +524,19 @@ class CompressedRows:
         shape = (rows.stop - rows.start, x.shape[1])
         return sparse.csr_array((inner[0], inner[1], pointers), shape=shape, copy=False)
 
-    def squared_distances(self, piece: int, by_column: Floats, norms: Floats, rows: Any) -> Floats:
-        """‖x − c‖² of some rows of a piece; ``by_column`` is the centers transposed (d x k)."""
-        part = self.parts[piece]
-        square = self.square[self.cuts[piece]]
-        if rows is not None:
-            part, square = part[rows], square[rows]
-        out = np.asarray(part @ by_column)
+    def squared_distances(self, piece: int, by_column: Floats, norms: Floats) -> Floats:
+        """‖x − c‖² of the rows of a piece; ``by_column`` is the centers transposed (d x k)."""
+        out = np.asarray(self.parts[piece] @ by_column)
         out *= -2.0
         out += norms
-        out += square[:, None]
+        out += self.square[self.cuts[piece]][:, None]
         return np.asarray(np.maximum(out, 0.0, out=out))
 
     def cluster_sum(self, members: Ints, w: Floats) -> Floats:
         """Σ w x over some rows."""
-        return np.asarray(self.x[members].T @ w[members])
+        x, total = self.x, np.empty(self.x.shape[1])
+        sum_compressed(x.indptr, x.indices, x.data, w, members, total)
+        return total
 
 
 def transpose_centers(centers: Floats) -> Floats:
@@ -567,6 +556,6 @@ def squared_distances(x: Any, centers: Floats) -> Floats:
     rows = CompressedRows(x, len(centers))
     by_column, norms = transpose_centers(centers), np.einsum("ij,ij->i", centers, centers)
     distances = parallel_map(
-        lambda piece: rows.squared_distances(piece, by_column, norms, None), range(len(rows.cuts))
+        lambda piece: rows.squared_distances(piece, by_column, norms), range(len(rows.cuts))
     )
     return np.concatenate(distances)

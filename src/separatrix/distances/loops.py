@@ -823,6 +823,34 @@ def squares(x, i, z, at, size, out):
 
 
 @compiled
+def count_near(products, norms, others, error, reach, counts):
+    """How many points of each row ‖x‖² + ‖z‖² − 2 x·z, less the bound on its error, is in reach."""
+    left = 1.0 - error
+    for i in range(products.shape[0]):
+        limit = reach - left * norms[i]
+        count = 0
+        for k in range(products.shape[1]):
+            count += left * others[k] - 2.0 * products[i, k] <= limit
+        counts[i] = count
+
+
+@compiled
+def measure_near(x, z, products, norms, others, error, reach, starts, indices, distances):
+    """Those points of each row, and ‖x − z‖² by differences of coordinates."""
+    left = 1.0 - error
+    for i in range(products.shape[0]):
+        limit = reach - left * norms[i]
+        first, last = starts[i], starts[i + 1]
+        at = indices[first:last].reshape(1, last - first)
+        size = 0
+        for k in range(products.shape[1]):
+            if size < last - first and left * others[k] - 2.0 * products[i, k] <= limit:
+                at[0, size] = k
+                size += 1
+        squares(x[i : i + 1], 0, z, at, last - first, distances[first:last])
+
+
+@compiled
 def _sort(values, at, i, size):
     """Shell's sort of candidates by (value, index)."""
     gap = 1

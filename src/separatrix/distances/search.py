@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
@@ -50,17 +51,25 @@ class NeighborLists:
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
         return cls(starts.astype(np.int64), indices[order], distances[order])
 
+    @classmethod
+    def of_blocks(cls, blocks: Sequence[NeighborLists]) -> NeighborLists:
+        """From those of blocks of rows, in order."""
+        counts = np.concatenate([np.diff(block.starts) for block in blocks])
+        return cls(
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            np.concatenate([block.indices for block in blocks]),
+            np.concatenate([block.distances for block in blocks]),
+        )
+
     @property
     def rows(self) -> Ints:
         """The row of every pair."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
-    def where(self, chosen: Any) -> NeighborLists:
+    def where(self, chosen: NDArray[np.bool_]) -> NeighborLists:
         """Some of the pairs only."""
-        n = len(self.starts) - 1
-        return NeighborLists.of_pairs(
-            self.rows[chosen], self.indices[chosen], self.distances[chosen], n
-        )
+        before = np.concatenate([[0], np.cumsum(chosen)])
+        return NeighborLists(before[self.starts], self.indices[chosen], self.distances[chosen])
 
     def up_to(self, radius: float) -> NeighborLists:
         """Pairs at most ``radius`` apart."""
@@ -96,6 +105,10 @@ class NeighborIndex(Protocol):
 
 #: Fewer points than this get no tree.
 MIN_TREE_POINTS = 256
+#: Products of a block of rows with all points.
+BLOCK_ENTRIES = 1 << 20
+#: Squared norms, in units near the largest point, of rows that single precision has numbers for.
+LARGEST_SQUARE = 1e30
 
 
 class ExhaustiveSearch:
@@ -143,6 +156,10 @@ class TreeOrExhaustiveSearch:
         return ExhaustiveSearch(self._metric.prepare(self._points))
 
     @cached_property
+    def _products(self) -> RadiusSearch:
+        return RadiusSearch(self._points)
+
+    @cached_property
     def _exhaustive(self) -> ProductSearch | ExhaustiveSearch:
         by_products = self._name == "euclidean" and not self._scaled
         return ProductSearch(self._points) if by_products else self._pairs
@@ -168,24 +185,11 @@ class TreeOrExhaustiveSearch:
     def within(self, x: Any, radius: float) -> NeighborLists:
         """All points within a radius of every row of x."""
         x = self._metric.validate(x)
-        if self._name == "euclidean" and (self._out_of_range(x).any() or self._tree is None):
-            return self._exact_within(x, radius)
-        if self._tree is None:
+        if self._out_of_range(x).any() or (self._tree is None and self._name != "euclidean"):
             return self._pairs.within(x, radius)
+        if self._tree is None:
+            return self._products.within(x, radius)
         return self._tree.within(x, radius)
-
-    def _exact_within(self, x: Floats, radius: float) -> NeighborLists:
-        """Candidates by matrix products within a bound on their error, then exact distances."""
-        margin = 1.0 + 1e7 * np.finfo(float).eps * (x.shape[1] + 8)
-        near = self._pairs.within(x, radius * margin)
-        rows, step = near.rows, max(1, (1 << 20) // max(1, x.shape[1]))
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            difference = np.abs(x[rows[part]] - self._points[near.indices[part]])
-            largest = difference.max(axis=1, initial=0.0)
-            scaled = difference / np.where(largest > 0.0, largest, 1.0)[:, None]
-            near.distances[part] = largest * np.sqrt((scaled**2).sum(axis=1))
-        return near.up_to(radius)
 
     def _out_of_range(self, x: Floats) -> Any:
         """Rows whose squared distances no fast method computes."""
@@ -193,7 +197,8 @@ class TreeOrExhaustiveSearch:
             return np.ones(len(x), dtype=np.bool_)
         if self._name != "euclidean":
             return np.zeros(len(x), dtype=np.bool_)
-        return np.abs(x).max(axis=1, initial=0.0) > vectors.LARGEST
+        largest = np.maximum(x.max(axis=1, initial=0.0), -x.min(axis=1, initial=0.0))
+        return np.asarray(largest > vectors.LARGEST)
 
     def _is_small(self, x: Floats) -> bool:
         """Whether so few distances are needed that nothing is worth compiling."""
@@ -774,6 +779,57 @@ def _merge_neighbors(distances: Floats, indices: Ints, k: int) -> Neighbors:
 
 
 # -------------------------------------------------------------------------------------------------
+# All points within a radius by products in single precision.
+#
+#     ‖x‖² + ‖z‖² − 2 x·z ≤ r² + c (‖x‖² + ‖z‖²) + s
+#
+# Rows and points are measured from the mean, in a unit near the largest of them. c bounds the
+# relative error of a product of d rounded numbers, s what underflow can leave. Few pairs pass that
+# are too far apart; those that do pass are measured in double precision.
+
+
+class RadiusSearch:
+    """Centered points in single precision for candidates, in double precision for distances."""
+
+    def __init__(self, points: Floats) -> None:
+        self._points = np.ascontiguousarray(points, dtype=np.float64)
+        self._center, reach = center_and_reach(self._points)
+        self._inverse = 0.5 ** np.ceil(np.log2(reach)) if reach > 0.0 else 1.0
+        self._rounded, self._squares = self._round(self._points)
+        d = points.shape[1]
+        self._error = 4.0 * (d + 8) * float(np.finfo(np.float32).eps)
+        self._slack = 4.0 * (d + 8) * float(np.finfo(np.float32).tiny)
+
+    def _round(self, x: Floats) -> tuple[Any, Floats]:
+        """Centered rows in single precision, and their squared norms in double."""
+        centered = (x - self._center) * self._inverse
+        with np.errstate(over="ignore"):
+            return centered.astype(np.float32), np.einsum("ij,ij->i", centered, centered)
+
+    def within(self, x: Floats, radius: float) -> NeighborLists:
+        """All points within a radius of every row of x."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        reach = min(radius * self._inverse, 1e100) ** 2 + self._slack
+
+        def search(part: slice) -> NeighborLists:
+            rows, squares = self._round(x[part])
+            # rows so far out that single precision has no number for them meet all points
+            far = ~(squares < LARGEST_SQUARE)
+            rows[far], squares[far] = 0.0, -np.inf
+            given = rows @ self._rounded.T, squares, self._squares, self._error, reach
+            counts = np.empty(len(rows), dtype=np.int64)
+            loops.count_near(*given, counts)
+            starts = np.concatenate([[0], np.cumsum(counts)])
+            indices, distances = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
+            loops.measure_near(x[part], self._points, *given, starts, indices, distances)
+            return NeighborLists(starts, indices, np.sqrt(distances, out=distances)).up_to(radius)
+
+        # Each block reads all points: of fewer rows that takes longer than their products.
+        blocks = max(MIN_PIECES, len(x) * len(self._points) // BLOCK_ENTRIES)
+        return NeighborLists.of_blocks(parallel_map(search, pieces(len(x), 64, blocks)))
+
+
+# -------------------------------------------------------------------------------------------------
 # Exact Euclidean and cosine neighbors of sparse rows, which are never made dense.
 #
 #     ‖x − z‖² = ‖x‖² + ‖z‖² − 2 x·z
@@ -785,8 +841,6 @@ def _merge_neighbors(distances: Floats, indices: Ints, k: int) -> Neighbors:
 
 #: Rows stay sparse from so many entries on, of which at most this fraction is stored.
 MANY_ENTRIES, MOST_STORED = 1 << 23, 0.1
-#: Products of a block of rows with all points.
-BLOCK_ENTRIES = 1 << 20
 
 
 def stays_sparse(x: Any, metric: Metric) -> bool:
@@ -857,14 +911,9 @@ class SparseSearch:
             limit = reach - _squared_norms(block)[:, None] + error
             return self._measure(block, np.flatnonzero(products <= limit))
 
-        parts = parallel_map(search, self._pieces(x))
-        counts = np.concatenate([np.diff(part.starts) for part in parts])
-        every = NeighborLists(
-            np.concatenate([[0], np.cumsum(counts)]),
-            np.concatenate([part.indices for part in parts]),
-            self._metric.of_euclidean(np.concatenate([part.distances for part in parts])),
-        )
-        return every.up_to(radius)
+        every = NeighborLists.of_blocks(parallel_map(search, self._pieces(x)))
+        distances = self._metric.of_euclidean(every.distances)
+        return NeighborLists(every.starts, every.indices, distances).up_to(radius)
 
     def _map(self, x: Any) -> Any:
         """Rows in CSR form, columns in order; of unit length if only their direction counts."""

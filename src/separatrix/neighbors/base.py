@@ -46,6 +46,10 @@ else:
 _TREES = ("KDTree", "BallTree", "KDTree64", "BallTree64", "KDTree32", "BallTree32")
 
 
+#: Numbers of the points among which distances may be found to be concentrated.
+SAMPLE_NUMBERS = 1 << 20
+
+
 class InstanceBasedModel(metric_inputs.PointsEstimator):
     """``points_`` are the training points of positive weight, ``sample_weight_`` their weights."""
 
@@ -78,7 +82,9 @@ class InstanceBasedModel(metric_inputs.PointsEstimator):
         if isinstance(x, np.ndarray) and min(x.shape) >= 20:
             if isinstance(metric, NanEuclidean):
                 return
-            sample = self.points_[names.space_evenly(len(x), MAX_SAMPLE)]
+            # many columns average each distance: fewer points tell as much
+            most = min(MAX_SAMPLE, max(100, SAMPLE_NUMBERS // x.shape[1]))
+            sample = self.points_[names.space_evenly(len(x), most)]
             concentration = distance_concentration(sample, self.metric_)
             if concentration.concentrated:
                 warn("SEP008", str(concentration))

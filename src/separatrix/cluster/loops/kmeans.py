@@ -608,3 +608,65 @@ def distance_sums(columns, ends, start, stop, sums):
                 m = ends[j + 1] - a
                 total += _sum_columns(columns, i, a, m if m < TILE else TILE, acc)
             sums[i, j] = total
+
+
+# -------------------------------------------------------------------------------------------------
+# Compressed rows: one Lloyd iteration with two bounds a row, and sums of clusters.
+
+
+@compiled
+def assign_compressed(
+    pointers, columns, values, first, square, centers, norms, rounding, label, upper, lower, changed
+):
+    """Assign the rows from ``first`` on whose bounds do not exclude it; how many moved.
+
+    ``centers`` (d x k) hold a center in each column, ``norms`` their ‖c‖²; ``changed`` becomes true
+    of clusters that a row joins or leaves. Squared distances have an error of ``rounding``,
+    relative to the squared norms.
+    """
+    k, moved, largest = norms.size, 0, norms.max()
+    products = np.empty(k)
+    for i in range(label.size):
+        if upper[i] < lower[i]:
+            continue
+        products[:] = 0.0
+        for s in range(pointers[first + i], pointers[first + i + 1]):
+            v, f = values[s], columns[s]
+            for j in range(k):
+                products[j] += v * centers[f, j]
+        best, near, other = 0, np.inf, np.inf
+        for j in range(k):
+            distance = max(square[i] + norms[j] - 2.0 * products[j], 0.0)
+            if distance < near:
+                best, near, other = j, distance, near
+            elif distance < other:
+                other = distance
+        error = rounding * (square[i] + largest)
+        upper[i] = np.sqrt(near + error)
+        lower[i] = np.sqrt(max(other - error, 0.0))
+        if label[i] != best:
+            moved += 1
+            changed[best] = True
+            if label[i] >= 0:
+                changed[label[i]] = True
+            label[i] = best
+    return moved
+
+
+@compiled
+def sum_compressed(pointers, columns, values, weight, rows, out):
+    """out = Σ w x over some compressed rows."""
+    out[:] = 0.0
+    for i in rows:
+        for s in range(pointers[i], pointers[i + 1]):
+            out[columns[s]] += weight[i] * values[s]
+
+
+@compiled
+def square_compressed(pointers, values, out):
+    """out[i] = ‖x‖² of every compressed row."""
+    for i in range(out.size):
+        total = 0.0
+        for s in range(pointers[i], pointers[i + 1]):
+            total += values[s] * values[s]
+        out[i] = total
