@@ -42,6 +42,7 @@ _BESIDE = {
     "theory.vc_dimension": "Shattering shatters VCDimension vc_dimension",
     "statistics.estimation": "estimate_mean estimate_normal estimate_proportions",
     "hypotheses.query": "query Query active_curve ActiveCurve",
+    "hypotheses.generation": "generate_query GeneratedQuery",
     "selection.curves": "learning_curves LearningCurves",
     "selection.criteria": "criteria CriteriaTable",
     "conformal.base": "Coverage",

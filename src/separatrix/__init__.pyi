@@ -108,6 +108,8 @@ from separatrix.hypotheses.box_classifier import BoxClassifier as BoxClassifier
 from separatrix.hypotheses.box_classifier import UnionOfBoxes as UnionOfBoxes
 from separatrix.hypotheses.enclosing import BallClassifier as BallClassifier
 from separatrix.hypotheses.enclosing import EllipsoidClassifier as EllipsoidClassifier
+from separatrix.hypotheses.generation import GeneratedQuery as GeneratedQuery
+from separatrix.hypotheses.generation import generate_query as generate_query
 from separatrix.hypotheses.query import ActiveCurve as ActiveCurve
 from separatrix.hypotheses.query import Query as Query
 from separatrix.hypotheses.query import active_curve as active_curve

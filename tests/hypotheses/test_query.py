@@ -137,9 +137,57 @@ def test_bad_simulations_are_one_sentence(options):
         sx.active_curve(sx.LinearDiscriminantAnalysis(), X, Y, **options)
 
 
-def test_models_of_numbers_are_refused_as_such():
-    model = sx.LinearRegression().fit(np.eye(3), [1.0, 2.0, 3.0])
-    for models in (model, [model, model]):
-        with pytest.raises(sx.InputError, match="LinearRegression is not a classifier") as refusal:
-            sx.query(models, np.eye(3))
-        assert "CalibratedClassifier" not in str(refusal.value)
+def test_numbers_are_queried_where_they_are_known_least():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (40, 2))
+    y = x @ [1.0, 2.0] + 0.1 * rng.standard_normal(40)
+    pool = rng.uniform(-3, 3, (60, 2))
+    model = sx.BayesianRidge().fit(x, y)
+    found = sx.query(model, pool, diverse=False, k=4)
+    assert found.strategy == "variance"
+    assert found.rows.tolist() == np.argsort(-model.predictive(pool).scale)[:4].tolist()
+    committee = [sx.Ridge(a).fit(x[::2], y[::2]) for a in (0.1, 1.0, 30.0)]
+    spread = np.std([m.predict(pool) for m in committee], axis=0)
+    found = sx.query(committee, pool)
+    assert (found.strategy, found.rows[0]) == ("disagreement", spread.argmax())
+    assert found.scores[0] == pytest.approx(spread.max())
+    drawn = sx.query(sx.LinearRegression().fit(x, y), pool, training=(x, y))
+    assert drawn.strategy == "disagreement"
+
+
+def test_the_farthest_rows_are_chosen_one_after_the_other():
+    rng = np.random.default_rng(1)
+    x, pool = rng.standard_normal((30, 3)), rng.standard_normal((50, 3))
+    model = sx.LinearRegression().fit(x, x[:, 0])
+    found = sx.query(model, pool, 6, strategy="distance", training=(x, x[:, 0]))
+    known = x / x.std(axis=0)
+    for row, score in zip(found.rows, found.scores, strict=True):
+        z = pool / x.std(axis=0)
+        nearest = np.linalg.norm(z[:, None] - known, axis=2).min(axis=1)
+        assert row == nearest.argmax()
+        assert score == pytest.approx(nearest.max())
+        known = np.concatenate([known, z[row][None]])
+
+
+def test_active_curves_of_numbers_measure_squared_errors():
+    rng = np.random.default_rng(2)
+    x = rng.beta(0.3, 3.0, (120, 1))  # most rows are at one end
+    y = np.sin(6 * x[:, 0])
+    process = sx.GaussianProcessRegressor(sx.Fixed(sx.Gaussian(0.15)), alpha=1e-4)
+    curve = sx.active_curve(process, x, y, start=4, k=4, labels=16, repeats=4)
+    assert curve.queried[:, -1].mean() < 0.5 * curve.random[:, -1].mean()
+
+
+def test_strategies_are_those_of_classes_or_of_numbers():
+    numbers = sx.LinearRegression().fit(np.eye(3), [1.0, 2.0, 3.0])
+    classes = sx.LogisticRegression().fit(np.eye(3), [0, 1, 1])
+    for model, options, message in (
+        (numbers, {"strategy": "margin"}, "predicts numbers"),
+        (numbers, {}, "training"),
+        (numbers, {"strategy": "variance"}, "no predictive distribution"),
+        (classes, {"strategy": "variance"}, "these are classes"),
+        ([numbers, classes], {}, "not both"),
+        (sx.KMeans(2, n_init=1).fit(np.eye(3)), {}, "clustering"),
+    ):
+        with pytest.raises(sx.InputError, match=message):
+            sx.query(model, np.eye(3), **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import narwhals as nw
@@ -15,18 +16,26 @@ from sklearn.base import clone, is_clusterer, is_regressor
 from sklearn.utils import _safe_indexing
 
 from separatrix.arrays import Floats, Ints
+from separatrix.distances.search import NearestNeighborSearch
 from separatrix.formatting import plural
 from separatrix.messages import InputError, check_option
 from separatrix.notebook import Grid, Item, Sentence, Shown
 from separatrix.rows.rows import Rows
 from separatrix.statistics.moments import Standardizer
 
-STRATEGIES = ("auto", "version_space", "margin", "disagreement", "error_reduction")
+STRATEGIES = (
+    *("auto", "version_space", "margin", "disagreement", "error_reduction"),
+    *("variance", "distance"),
+)
+#: Those of models that predict numbers.
+OF_NUMBERS = ("variance", "disagreement", "distance")
 REASONS = {
     "version_space": "between the most specific and the most general boxes",
     "margin": "the two likeliest classes are close",
     "disagreement": "models that fit the rows disagree",
     "error_reduction": "the label is expected to lower the error most",
+    "variance": "the predictive distribution is widest",
+    "distance": "they are farthest from the training rows",
 }
 
 
@@ -100,7 +109,7 @@ def query(
 
     Parameters
     ----------
-    model : classifier, or list of classifiers
+    model : classifier or regressor, or list of such
         Fitted. A list is a committee, queried where its members disagree.
     pool : array-like, data frame or Rows
         Rows without labels, with the columns of training.
@@ -111,9 +120,13 @@ def query(
         scores, are closest. "disagreement": the models of a list, or copies of the model fitted to
         training rows drawn with replacement, differ most. "error_reduction": the expected error
         over the pool falls most, by fitting again with each label of the 30 most uncertain rows.
-        "auto" is version_space for those, disagreement for lists, and margin else.
+        "auto" is version_space for those, disagreement for lists, and margin else. Of numbers:
+        "variance", where the predictive distribution is widest; "disagreement", where predictions
+        of the models differ most; "distance", one row after the other farthest from the training
+        rows and those chosen, in standard deviations of the columns. "auto" is the first of these
+        that the model and what is given allow.
     training : (X, y), default=None
-        The labeled rows, for disagreement of one model and for error reduction.
+        The labeled rows, for disagreement of one model, error reduction and distance.
     diverse : bool, default=True
         Whether rows chosen together are also far from one another: rows alike tell the same.
     seed : int, default=0
@@ -142,25 +155,101 @@ def query(
     [1, 2]
     """
     check_option("strategy", strategy, STRATEGIES)
-    for member in model if isinstance(model, Sequence) else [model]:
-        if is_regressor(member) or is_clusterer(member):
-            raise InputError(
-                f"{type(member).__name__} is not a classifier: what a label would tell is asked of "
-                "classes.",
-                remedy="For numbers, ask where the predictive distribution is widest "
-                "(GaussianProcessRegressor.predictive) or models of a list differ most.",
-            )
     if not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k={k!r} must be a whole number above zero.")
     several = isinstance(model, Sequence)
-    if strategy == "auto":
-        strategy = "version_space" if hasattr(model, "certainty") else "margin"
-        strategy = "disagreement" if several else strategy
+    strategy = chosen_strategy(model, strategy, training)
+    if strategy == "distance":
+        return farthest_rows(model[0] if several else model, pool, int(k), training)
     scores = _scores(model, pool, strategy, training, seed, several)
     single = model[0] if several else model
     x = _coordinates(single, pool) if diverse and k > 1 else None
     rows = spread_out(scores, x, int(k))
     return Query(rows, scores[rows], strategy, _note(strategy, len(rows), int(k), len(scores)))
+
+
+def chosen_strategy(model: Any, strategy: str, training: Any) -> str:
+    """The strategy for these models; one that is not theirs is refused."""
+    several = isinstance(model, Sequence)
+    members = list(model) if several else [model]
+    if any(is_clusterer(member) for member in members):
+        raise InputError("A clustering has no labels to ask for.", remedy="Give a predictor.")
+    numbers = [is_regressor(member) for member in members]
+    if any(numbers) != all(numbers):
+        raise InputError("A committee predicts numbers, or classes, and not both.")
+    if not any(numbers):
+        if strategy == "variance":
+            raise InputError(
+                "strategy='variance' is that of predicted numbers, and these are classes.",
+                remedy="Use strategy='margin'.",
+            )
+        if strategy != "auto":
+            return strategy
+        return (
+            "disagreement"
+            if several
+            else ("version_space" if hasattr(model, "certainty") else "margin")
+        )
+    if strategy == "auto":
+        if several:
+            return "disagreement"
+        if has_deviation(model):
+            return "variance"
+        return "distance" if training is None else "disagreement"
+    if strategy not in OF_NUMBERS:
+        raise InputError(
+            f"strategy={strategy!r} asks for classes, and {type(members[0]).__name__} predicts "
+            "numbers.",
+            remedy=f"Use one of {', '.join(OF_NUMBERS)}.",
+        )
+    return strategy
+
+
+def has_deviation(model: Any) -> bool:
+    """Whether a regressor says how sure it is of every row."""
+    return hasattr(model, "predictive") or "return_std" in signature(model.predict).parameters
+
+
+def predictive_deviation(model: Any, pool: Any) -> Floats:
+    """The standard deviation of what a regressor predicts; of several targets the root mean square.
+
+    Noise of the target is the same for every row, or counts as what a label tells less of.
+    """
+    if not has_deviation(model):
+        raise InputError(
+            f"{type(model).__name__} has no predictive distribution.",
+            remedy="Use strategy='disagreement' with training=(X, y), or a model that has one "
+            "(BayesianRidge, GaussianProcessRegressor).",
+        )
+    if hasattr(model, "predictive"):
+        deviation = np.asarray(model.predictive(pool).scale, dtype=float)
+    else:
+        deviation = np.asarray(model.predict(pool, return_std=True)[1], dtype=float)
+    return deviation if deviation.ndim == 1 else np.sqrt((deviation**2).mean(axis=1))
+
+
+def farthest_rows(model: Any, pool: Any, k: int, training: Any) -> Query:
+    """One row after the other, each the farthest from the training rows and those before it."""
+    if training is None:
+        raise InputError(
+            "strategy='distance' measures from the training rows, and they are not given.",
+            remedy="Give training=(X, y).",
+        )
+    x, known = _coordinates(model, pool), _coordinates(model, training[0])
+    if x is None or known is None:
+        raise InputError("Rows of objects have no coordinates.", remedy="Use 'disagreement'.")
+    standard = Standardizer.from_rows(known, np.ones(len(known)))
+    z = standard.transform(x)
+    search = NearestNeighborSearch(standard.transform(known))
+    nearest = np.asarray(search.nearest(z, 1).distances[:, 0], dtype=float)
+    rows: list[int] = []
+    scores = []
+    while len(rows) < min(k, len(z)) and nearest.max() > 0.0:
+        rows.append(int(nearest.argmax()))
+        scores.append(float(nearest[rows[-1]]))
+        np.minimum(nearest, np.linalg.norm(z - z[rows[-1]], axis=1), out=nearest)
+    note = "" if len(rows) in (k, len(z)) else "All other rows are copies of those."
+    return Query(np.array(rows, dtype=np.int64), np.array(scores), "distance", note)
 
 
 def _scores(
@@ -179,6 +268,8 @@ def _scores(
         return between_boxes(model, pool)
     if strategy == "margin":
         return smallest_margin(model, pool)
+    if strategy == "variance":
+        return predictive_deviation(model, pool)
     if several:
         return disagreement(model, pool)
     if training is None:
@@ -253,8 +344,13 @@ def _gap(values: Floats) -> Floats:
 def disagreement(models: Sequence[Any], pool: Any) -> Floats:
     """How far models are apart: the entropy of their mean prediction less their mean entropy.
 
-    In bits, from probabilities where all have them, and else from votes.
+    In bits, from probabilities where all have them, and else from votes. Of numbers it is the
+    standard deviation of the predictions.
     """
+    if is_regressor(models[0]):
+        values = np.array([np.asarray(model.predict(pool), dtype=float) for model in models])
+        spread = values.reshape(len(models), values.shape[1], -1).var(axis=0)
+        return np.asarray(np.sqrt(spread.mean(axis=1)))
     labels = np.unique(np.concatenate([np.asarray(model.classes_) for model in models]))
     soft = all(hasattr(model, "predict_proba") for model in models)
     predictions = []
@@ -280,7 +376,9 @@ def committee(model: Any, X: Any, y: Any, seed: int) -> list[Any]:
     """Copies of a model, each fitted to as many training rows drawn with replacement."""
     rng = np.random.default_rng(seed)
     y = np.asarray(y)
-    first = np.unique(y, return_index=True)[1]  # one row of each class is in every draw
+    first = np.empty(0, dtype=np.int64)
+    if not is_regressor(model):  # one row of each class is in every draw
+        first = np.unique(y, return_index=True)[1]
     members = []
     for _ in range(8):  # models of a committee, each fitted to rows drawn with replacement
         rows = np.concatenate([first, rng.integers(0, len(y), len(y) - len(first))])
@@ -478,14 +576,15 @@ def active_curve(
 ) -> ActiveCurve:
     """Simulate labeling a table whose labels are known: queried, and at random.
 
-    In every repeat the rows are split into a pool and test rows. Both ways start with the same few
+    The error is the fraction of wrong classes, or of numbers the root mean squared error. In every
+    repeat the rows are split into a pool and test rows. Both ways start with the same few
     labels, at least one of each class, and add ``k`` at a time: those :func:`query` chooses, or as
     many at random. The intervals are over repeats, which differ in split, start and random rows;
     they are of this table, whose rows the splits share.
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or regressor
         Is cloned and fitted; needs what the strategy needs.
     X, y : array-like or data frame, labels
         The table.
@@ -531,7 +630,8 @@ def active_curve(
     True
     """
     y = np.asarray(y)
-    _check(y, start, k, labels, repeats, test_size, level)
+    groups = np.zeros(len(y), dtype=np.int64) if is_regressor(estimator) else y
+    _check(groups, start, k, labels, repeats, test_size, level)
     numbers = np.array([*range(start, labels, k), labels])
     queried, random = np.empty((2, repeats, len(numbers)))
     for r in range(repeats):
@@ -542,7 +642,7 @@ def active_curve(
             raise InputError(
                 f"labels={labels}, and the pool has {len(pool)} rows.", remedy="Ask for fewer."
             )
-        first = _first(y, pool, start)
+        first = _first(groups, pool, start)
         rest = np.setdiff1d(pool, first)
         drawn = np.concatenate([first, rng.permutation(rest)])
         random[r] = [_error(estimator, X, y, drawn[:n], test) for n in numbers]
@@ -578,7 +678,15 @@ def _first(y: Any, pool: Ints, start: int) -> Ints:
 
 def _error(estimator: Any, X: Any, y: Any, rows: Ints, test: Ints) -> float:
     model = clone(estimator).fit(_safe_indexing(X, rows), y[rows])
-    return float(np.mean(np.asarray(model.predict(_safe_indexing(X, test))) != y[test]))
+    return error_on(model, _safe_indexing(X, test), y[test])
+
+
+def error_on(model: Any, X: Any, y: Any) -> float:
+    """The fraction of wrong classes, or the root mean squared error of numbers."""
+    predicted = np.asarray(model.predict(X))
+    if is_regressor(model):
+        return float(np.sqrt(np.mean((predicted - y) ** 2)))
+    return float(np.mean(predicted != y))
 
 
 def _query_labels(
@@ -611,5 +719,5 @@ def _query_labels(
             chosen = np.concatenate([queried.rows, others])[: n - len(rows)]
             rows, left = np.concatenate([rows, left[chosen]]), np.delete(left, chosen)
         model = clone(estimator).fit(_safe_indexing(X, rows), y[rows])
-        errors[i] = float(np.mean(np.asarray(model.predict(_safe_indexing(X, test))) != y[test]))
+        errors[i] = error_on(model, _safe_indexing(X, test), y[test])
     return errors
