@@ -300,6 +300,11 @@ def _metric_operations(size: Any) -> float:
     return float(size.folds * METRICS_COMPARED * ROOT * float(size.terms) ** 3)
 
 
+def _curve_copies(size: Any) -> float:
+    """The design, the training rows of a fold, and of each four functions a number, with places."""
+    return float(2.0 + 1.5 * (4.0 * (size.terms - size.levels) + 10.0) / max(size.terms, 1))
+
+
 def _search_operations(size: Any) -> float:
     """Distances of the fewest rows that are predicted, by both metrics."""
     return float(FEWEST_QUERIES * size.numbers)
@@ -434,7 +439,7 @@ _ROWS = (
     # -- additive
     Declaration("AdditiveRegressor", "additive.regressor", REGRESSION,
         candidate=_candidate("additive", 7, "smooth curves", logarithms=True, share=4.0,
-            operations=_curve_operations, fit_operations=passes(20.0))),
+            operations=_curve_operations, copies=_curve_copies, fit_operations=passes(20.0))),
     Declaration("AdditiveClassifier", "additive.classifier", CLASSIFICATION),
     Declaration("AdditivePoissonRegressor", "additive.counts", REGRESSION),
     # -- logistic

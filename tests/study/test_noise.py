@@ -46,10 +46,21 @@ def noise(seed: int, classes: int) -> dict[str, Any]:
     return table
 
 
+def hostile_noise(seed: int, classes: int) -> tuple[dict[str, Any], int]:
+    """Dates, texts of many levels, a skewed target, and every row three times; the copies."""
+    rng = np.random.default_rng([21, seed, classes])
+    table: dict[str, Any] = {"a": rng.normal(size=N), "b": rng.exponential(size=N)}
+    days = rng.integers(0, 900, N).astype("timedelta64[D]")
+    table["day"] = (np.datetime64("2020-01-01") + days).astype("datetime64[ns]")
+    table["item"] = np.array([f"item {i}" for i in rng.integers(0, N // 3, N)])
+    table["y"] = rng.choice(list("uvw")[:classes], N) if classes else rng.exponential(size=N)
+    return {name: np.tile(values, 3) for name, values in table.items()}, 3
+
+
 def gains(table: dict[str, Any], **options: Any) -> tuple[dict[str, float], str]:
     """Nats that each candidate gains on the baseline, and what is chosen."""
     roles = {role: options.pop(role) for role in ("group", "time") if role in options}
-    names = ["a", "b", "y", *roles.values()]
+    names = [name for name in table if name not in ("who", "when") or name in roles.values()]
     rows = sx.scan({name: table[name] for name in names}, target="y", **roles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -87,6 +98,19 @@ def test_nothing_is_gained_on_pure_noise(way: str, classes: int) -> None:
         for name, gain in gains(noise(seed, classes), **options)[0].items():
             total[name] += gain
     assert total
+    assert max(total.values()) < LIMIT, dict(total)
+
+
+@pytest.mark.parametrize(("folds", "classes"), [(5, 0), (5, 2), (20, 3)])
+def test_nothing_is_gained_by_averages_dates_texts_and_logarithms(folds: int, classes: int) -> None:
+    """Copies of a row are evidence once."""
+    total: dict[str, float] = defaultdict(float)
+    for seed in range(TABLES):
+        table, copies = hostile_noise(seed, classes)
+        for name, gain in gains(table, folds=folds, goal="accuracy")[0].items():
+            total[name] += gain / copies
+    assert "learned_metric" in total
+    assert classes or {"additive", "log_ridge"} <= set(total)
     assert max(total.values()) < LIMIT, dict(total)
 
 

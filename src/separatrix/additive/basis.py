@@ -212,10 +212,10 @@ def _level_bases(
 ) -> list[ColumnBasis | None]:
     """Indicators of the levels of a column; each by itself where imputation made fractions."""
     terms = encoding.terms.items
-    here = x[:, at]
-    if not ((here == 0.0) | (here == 1.0)).all():
+    # column by column: a copy of all of them could be the larger part of the table
+    if not all(((x[:, j] == 0.0) | (x[:, j] == 1.0)).all() for j in at):
         return [spline_basis(str(terms[j]), j, x[:, j], 1) for j in at]
-    if not here.any():
+    if not any(x[:, j].any() for j in at):
         return []
     reference = encoding.reference_levels.get(name, "other")
     names = (reference, *(str(terms[j].level) for j in at))

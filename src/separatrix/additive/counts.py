@@ -106,7 +106,8 @@ class AdditivePoissonRegressor(RegressorMixin, AdditiveLikelihoodModel):
         counts = np.asarray(block.y[there], dtype=float)
         refuse_negative_counts(counts)
         self.encoding_ = prepared.encoding
-        x = np.asarray(block.dense(0, block.n), dtype=float)[there]
+        x = np.asarray(block.dense(0, block.n), dtype=float)
+        x = x if there.all() else x[there]
         w = np.asarray(block.weights[there], dtype=float)
         mean = float(w @ counts[:, 0]) / float(w.sum())
         fit = self._maximize(x, CountLikelihood(counts, w / mean), w, noise=None)

@@ -125,7 +125,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         there = block.weights > 0.0
         if not there.any():
             raise InputError("There are no rows to fit.", remedy="Give rows of positive weight.")
-        x, w = np.asarray(block.dense(0, block.n), dtype=float)[there], block.weights[there]
+        x, w = np.asarray(block.dense(0, block.n), dtype=float), block.weights[there]
+        x = x if there.all() else x[there]
         self.encoding_ = prepared.encoding
         self.n_design_columns_ = x.shape[1]
         data = _Target.of(block.y[there, 0], np.asarray(w, dtype=float))
