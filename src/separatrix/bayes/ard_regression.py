@@ -141,7 +141,7 @@ class ARDRegression(BayesianLinearModel):
         unit_coef = np.zeros(len(relevance.lam))
         unit_coef[active] = fit.mean
         checked = certify_relevance(columns, rates, relevance.alpha, relevance.lam, unit_coef)
-        self._expose(columns, relevance)
+        self._expose(columns, rates, relevance)
         root = np.sqrt(columns.units)
         half = np.zeros((len(root), len(active)))
         half[active] = fit.half / root[active, None]
@@ -177,14 +177,15 @@ class ARDRegression(BayesianLinearModel):
             threshold / units,
         )
 
-    def _expose(self, columns: UnitColumns, relevance: Relevance) -> None:
+    def _expose(self, columns: UnitColumns, rates: Rates, relevance: Relevance) -> None:
         """Precisions, evidence and scores in the units of the table."""
         length = columns.y_length or 1.0
         change = -columns.weight * float(np.log(length))
         self.alpha_ = relevance.alpha / length**2
         self.lambda_ = relevance.lam * columns.units
         self.log_evidence_ = log_evidence_at(columns, relevance.alpha, relevance.lam) + change
-        self.scores_ = np.array(relevance.history if self.compute_score else ()) + change
+        steps = relevance.history if self.compute_score else ()
+        self.scores_ = np.array([score(columns, rates, *step) for step in steps]) + change
 
     def _warn(
         self, columns: UnitColumns, rates: Rates, checked: Checked, data: TrainingData
@@ -253,12 +254,12 @@ COPY = 1e-11
 
 @dataclass(frozen=True)
 class Relevance:
-    """Precisions of noise and columns (infinite: left out), their score and its history."""
+    """Precisions of noise and columns (infinite: left out), their score, and those on the way."""
 
     alpha: float
     lam: Floats
     score: float
-    history: tuple[float, ...]
+    history: tuple[tuple[float, Floats], ...]
     steps: int
 
 
@@ -290,14 +291,18 @@ def _by_working_sets(columns: UnitColumns, rates: Rates, alpha: float) -> Releva
         index = np.union1d(np.flatnonzero(np.isfinite(lam)), new)
         start = RelevanceState(columns.subset(index), relevance.alpha, lam[index])
         subset_search = (_search if exact else _approach)(start, rates.subset(index))
-        lam[:] = np.inf
-        lam[index] = subset_search.lam
-        history, steps = (
-            relevance.history + subset_search.history,
-            relevance.steps + subset_search.steps,
-        )
+        whole = [(alpha, _spread(part, index, len(lam))) for alpha, part in subset_search.history]
+        history, steps = (*relevance.history, *whole), relevance.steps + subset_search.steps
+        lam = _spread(subset_search.lam, index, len(lam))
         relevance = Relevance(subset_search.alpha, lam, subset_search.score, history, steps)
     return relevance
+
+
+def _spread(lam: Floats, index: NDArray[np.int64], d: int) -> Floats:
+    """Precisions of some columns among those of all."""
+    every = np.full(d, np.inf)
+    every[index] = lam
+    return every
 
 
 def _candidates(columns: UnitColumns, rates: Rates, relevance: Relevance) -> NDArray[np.int64]:
@@ -313,32 +318,34 @@ def _candidates(columns: UnitColumns, rates: Rates, relevance: Relevance) -> NDA
 
 def _approach(state: RelevanceState, rates: Rates, sweeps: int = 4) -> Relevance:
     """Columns with the most to gain, then some sweeps over all, and the noise after each."""
-    history = [score(state.columns, rates, state.alpha, state.lam)]
+    history = [(state.alpha, state.lam.copy())]
     if np.isinf(state.lam).any():
         _greedy(state, rates)
     for _ in range(sweeps):
         moved = max(_sweep(state, rates), _set_noise(state, rates))
-        history.append(score(state.columns, rates, state.alpha, state.lam))
+        history.append((state.alpha, state.lam.copy()))
         if moved < SMALL:
             break
-    return Relevance(state.alpha, state.lam, history[-1], tuple(history), len(history) - 1)
+    reached = score(state.columns, rates, state.alpha, state.lam)
+    return Relevance(state.alpha, state.lam, reached, tuple(history), len(history) - 1)
 
 
 def _search(state: RelevanceState, rates: Rates) -> Relevance:
     """The same with as many sweeps as it takes, and Newton's method at the end."""
-    history, steps = list[float](), 0
+    history, steps = list[tuple[float, Floats]](), 0
     for _ in range(ROUNDS):
         relevance = _approach(state, rates, SWEEPS)
         newton = _newton(state, rates)
         steps += relevance.steps + newton
-        history += [*relevance.history, score(state.columns, rates, state.alpha, state.lam)]
+        history += [*relevance.history, (state.alpha, state.lam.copy())]
         left_out = np.isfinite(state.lam) & (state.lam >= rates.threshold)
         state.lam[left_out] = np.inf
         state.refresh()
         ended = newton < NEWTON and not left_out.any()
         if ended and _sweep(state, rates, change=False) < SMALL:
             break
-    return Relevance(state.alpha, state.lam, history[-1], tuple(history), steps)
+    reached = score(state.columns, rates, *history[-1])
+    return Relevance(state.alpha, state.lam, reached, tuple(history), steps)
 
 
 # -- one column ----------------------------------------------------------------------------------
@@ -478,8 +485,9 @@ def _set_noise(state: RelevanceState, rates: Rates) -> float:
 def _newton(state: RelevanceState, rates: Rates) -> int:
     """Newton's method in log α and log λ of the active columns; returns the steps taken."""
     columns, active = state.columns, np.flatnonzero(np.isfinite(state.lam))
-    value = score(columns, rates, state.alpha, state.lam)
-    gradient, hessian = derivatives(columns, rates, state.alpha, state.lam, active)
+    fit = Fit.at(columns, state.alpha, state.lam, active)
+    value = score(columns, rates, state.alpha, state.lam, fit)
+    gradient, hessian = derivatives(columns, rates, state.alpha, state.lam, active, fit)
     for step in range(NEWTON):
         direction = _ascent(gradient, hessian)
         longest = float(np.abs(direction).max(initial=0.0))
@@ -488,14 +496,15 @@ def _newton(state: RelevanceState, rates: Rates) -> int:
             alpha = state.alpha * float(np.exp(size * direction[0]))
             lam = state.lam.copy()
             lam[active] *= np.exp(size * direction[1:])
-            new = score(columns, rates, alpha, lam)
+            fit = Fit.at(columns, alpha, lam, active)
+            new = score(columns, rates, alpha, lam, fit)
             if longest < SMALL or new >= value - 1e-12 * abs(value):
                 break
             size *= 0.5
             if size < 1e-4:
                 return step
         largest = np.abs(gradient).max()
-        gradient, hessian = derivatives(columns, rates, alpha, lam, active)
+        gradient, hessian = derivatives(columns, rates, alpha, lam, active, fit)
         # of the last digits the derivatives tell, and no longer the score
         if longest < SMALL and not np.abs(gradient).max() < largest:
             return step
@@ -619,6 +628,8 @@ class UnitColumns:
     def products(self, active: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """XᵀX and Xᵀy of some columns."""
         if self.gram is not None:
+            if len(active) == len(self.gram):
+                return self.gram, self.xy
             return self.gram[np.ix_(active, active)], self.xy[active]
         assert self.rows is not None
         active_columns = self.rows.columns(active)
@@ -701,17 +712,20 @@ class RelevanceState:
 
 def half_inverse(gram: Floats, alpha: float, lam: Floats) -> Floats:
     """H with HHᵀ = (α G + Λ)⁻¹, by a factor of unit diagonal."""
+    n = len(lam)
     matrix = alpha * gram
-    matrix[np.diag_indices_from(matrix)] += lam
-    unit = 1.0 / np.sqrt(np.diag(matrix))
+    matrix.flat[:: n + 1] += lam
+    unit = 1.0 / np.sqrt(matrix.diagonal())
     matrix *= np.multiply.outer(unit, unit)
-    try:
-        factor = linalg.cholesky(matrix, lower=True, check_finite=False)
-    except linalg.LinAlgError:  # columns that are copies but for rounding
+    if not n:
+        return matrix
+    # LAPACK itself: of few columns the checks of a wrapper take longer
+    factor, failed = linalg.lapack.dpotrf(matrix, lower=1)
+    if failed:  # columns that are copies but for rounding
         values, vectors = linalg.eigh(matrix, check_finite=False)
-        floor = len(values) * np.finfo(float).eps
+        floor = n * np.finfo(float).eps
         return np.asarray(unit[:, None] * vectors / np.sqrt(np.maximum(values, floor)))
-    inverse = linalg.solve_triangular(factor, np.eye(len(unit)), lower=True, check_finite=False)
+    inverse, _ = linalg.lapack.dtrtri(factor, lower=1)
     return np.asarray((inverse * unit).T)
 
 
@@ -759,34 +773,44 @@ class Fit:
         return np.asarray(np.einsum("ij,ij->i", self.half, self.half))
 
 
-def score(columns: UnitColumns, rates: Rates, alpha: float, lam: Floats) -> float:
+def score(
+    columns: UnitColumns, rates: Rates, alpha: float, lam: Floats, fit: Fit | None = None
+) -> float:
     """Log evidence plus log hyperpriors of the noise and of the columns that are not left out."""
     active = np.flatnonzero(np.isfinite(lam))
     penalties = lam[active]
-    evidence = log_evidence_at(columns, alpha, lam)
+    evidence = log_evidence_at(columns, alpha, lam, fit)
     evidence += rates.alpha_1 * float(np.log(alpha)) - rates.alpha_2 * alpha
     return evidence + float(
         (rates.lambda_1 * np.log(penalties) - rates.lambda_2[active] * penalties).sum()
     )
 
 
-def log_evidence_at(columns: UnitColumns, alpha: float, lam: Floats) -> float:
-    """log N(y; 0, C) of the target of length one."""
+def log_evidence_at(
+    columns: UnitColumns, alpha: float, lam: Floats, fit: Fit | None = None
+) -> float:
+    """log N(y; 0, C) of the target of length one; ``fit`` is the posterior, where it is known."""
     active = np.flatnonzero(np.isfinite(lam))
-    fit, penalties = Fit.at(columns, alpha, lam, active), lam[active]
-    gram, _ = columns.products(active)
+    fit = Fit.at(columns, alpha, lam, active) if fit is None else fit
+    penalties, (gram, _) = lam[active], columns.products(active)
     scaled = alpha * gram / np.sqrt(np.multiply.outer(penalties, penalties))
-    scaled[np.diag_indices_from(scaled)] += 1.0
+    scaled.flat[:: len(scaled) + 1] += 1.0
     determinant = float(np.linalg.slogdet(scaled)[1])
     energy = alpha * fit.residual + float(penalties @ fit.mean**2)
     return 0.5 * (columns.weight * float(np.log(alpha / (2 * np.pi))) - determinant - energy)
 
 
 def derivatives(
-    columns: UnitColumns, rates: Rates, alpha: float, lam: Floats, active: NDArray[np.int64]
+    columns: UnitColumns,
+    rates: Rates,
+    alpha: float,
+    lam: Floats,
+    active: NDArray[np.int64],
+    fit: Fit | None = None,
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the score in (log α, log λ of the active columns)."""
-    fit, penalties = Fit.at(columns, alpha, lam, active), lam[active]
+    fit = Fit.at(columns, alpha, lam, active) if fit is None else fit
+    penalties = lam[active]
     mean, sigma = fit.mean, fit.half @ fit.half.T
     freedom, pull = 1.0 - penalties * fit.variances, penalties * mean**2
     weighted = penalties[:, None] * sigma * penalties

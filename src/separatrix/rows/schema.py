@@ -422,6 +422,8 @@ def extent(x: Floats) -> tuple[float, float]:
     """Minimum and maximum; NaN if there is any, and zeros of a matrix without entries."""
     if not x.size:
         return 0.0, 0.0
+    if x.size <= PIECE_NUMBERS:
+        return float(x.min()), float(x.max())
     at_once = pieces(len(x), max(1, PIECE_NUMBERS // max(1, x[0].size)))
     extents = parallel_map(lambda part: (x[part].min(), x[part].max()), at_once)
     low, high = np.array(extents).T

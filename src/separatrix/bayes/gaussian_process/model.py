@@ -178,6 +178,9 @@ class SplitKernel:
         """∂ν/∂θ of every row (n x p)."""
         if not self.has_noise:
             return np.zeros((n_items(x), len(self.entries)))
+        if isinstance(self.whole, Sum):  # by its terms: those of f have none
+            terms = [SplitKernel(term).noise_derivatives(x) for term in self.whole.operands]
+            return np.concatenate(terms, axis=1)
         derivatives = np.array(self.whole.diagonal_derivatives(x), dtype=float)
         if self.function is not None:
             derivatives[:, self.entries] -= self.function.diagonal_derivatives(x)
