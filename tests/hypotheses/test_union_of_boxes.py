@@ -73,3 +73,24 @@ def test_rejects_where_none_or_several_claim():
 def test_bad_options_are_one_sentence(options):
     with pytest.raises(sx.InputError, match=next(iter(options))):
         sx.UnionOfBoxes(**options).fit(X, Y)
+
+
+def test_annealing_never_has_more_errors_and_often_fewer():
+    fewer = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(0, 12, (250, 2)).astype(float)
+        crosses = [([0, 4], [11, 6]), ([5, 0], [6, 11]), ([1, 8], [3, 11])]
+        y = np.any([((x >= low) & (x <= high)).all(axis=1) for low, high in crosses], axis=0)
+        y = np.where(rng.random(250) < 0.1, ~y, y)
+        greedy = sx.UnionOfBoxes(3).fit(x, y)
+        annealed = sx.UnionOfBoxes(3, solver="annealing", max_evaluations=6000).fit(x, y)
+        assert (annealed.errors_ <= greedy.errors_).all()
+        fewer += annealed.errors_.sum() < greedy.errors_.sum()
+        for label, boxes, errors in zip(
+            annealed.classes_, annealed.spaces_, annealed.errors_, strict=True
+        ):
+            inside = np.any([space.specific.contains(x) for space in boxes], axis=0)
+            assert (inside != (y == label)).sum() == errors
+    assert fewer >= 2
+    assert "6,000 moves" in str(annealed.certificate_)

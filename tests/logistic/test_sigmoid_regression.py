@@ -133,3 +133,37 @@ def test_no_other_classifier_takes_several_labels_in_silence(codes):
     for make in (sx.LeastSquaresClassifier, sx.LogisticRegression, sx.GradientDescent):
         with pytest.raises(ValueError):
             make().fit(x, y)
+
+
+def two_minima():
+    """Zeros on both sides of the ones: the mean is that of a few far away."""
+    rng = np.random.default_rng(0)
+    groups = (-40 + rng.standard_normal(8), rng.standard_normal(30), 5 + rng.standard_normal(25))
+    return np.concatenate(groups)[:, None], np.repeat([0, 1, 0], [8, 30, 25])
+
+
+@pytest.mark.parametrize("solver", ["annealing", "evolution"])
+def test_a_search_finds_the_lower_of_two_minima(solver) -> None:
+    x, y = two_minima()
+    local = sx.SigmoidRegressionClassifier(alpha=1e-4).fit(x, y)
+    model = sx.SigmoidRegressionClassifier(alpha=1e-4, solver=solver, max_evaluations=3000)
+    model.fit(x, y)
+    z, p = (x[:, 0] - x.mean()) / x.std(), y.mean()
+    slopes, shifts = np.meshgrid(np.linspace(-25, 25, 201), np.linspace(-25, 25, 201))
+    outputs = 1 / (1 + np.exp(-(slopes[..., None] * z + shifts[..., None])))
+    grid = 0.5 * ((outputs - y) ** 2).mean(axis=2) + 0.5e-4 * 4 * p * (1 - p) * slopes**2
+    assert model.certificate_.primal <= grid.min() < 0.7 * local.certificate_.primal
+    assert model.certificate_.primal == pytest.approx(grid.min(), rel=0.05)
+    assert model.certificate_.holds
+    assert f"evaluations by {solver}" in str(model.certificate_)
+    assert "another local minimum may be lower" in str(model.certificate_)
+    again = sx.SigmoidRegressionClassifier(alpha=1e-4, solver=solver, max_evaluations=3000)
+    assert np.array_equal(again.fit(x, y).coef_, model.coef_)
+
+
+def test_searches_that_do_not_exist_are_refused() -> None:
+    x, y = two_minima()
+    with pytest.raises(sx.InputError, match="Did you mean 'annealing'"):
+        sx.SigmoidRegressionClassifier(solver="anealing").fit(x, y)
+    with pytest.raises(sx.InputError, match="max_evaluations"):
+        sx.SigmoidRegressionClassifier(solver="evolution", max_evaluations=0).fit(x, y)

@@ -74,6 +74,11 @@ ROWS: list[Row] = [
     ),
     Row("UnionOfBoxes", lambda: sx.UnionOfBoxes(2, max_nodes=100), "classification"),
     Row(
+        "UnionOfBoxes by annealing",
+        lambda: sx.UnionOfBoxes(2, max_nodes=100, solver="annealing", max_evaluations=300),
+        "classification",
+    ),
+    Row(
         "BallClassifier",
         lambda: sx.BallClassifier(),
         "classification",

@@ -17,6 +17,13 @@ ROWS: list[Row] = [
         precision=1e-6,
     ),
     Row(
+        "SigmoidRegressionClassifier by evolution",
+        lambda: sx.SigmoidRegressionClassifier(solver="evolution", max_evaluations=300),
+        "classification",
+        additive=False,
+        precision=1e-6,
+    ),
+    Row(
         "GradientDescent",
         lambda: sx.GradientDescent(),
         "classification",

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints
@@ -314,6 +315,13 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
         needless conditions, or the most general ones (see :class:`BoxClassifier`).
     max_nodes : int, default=1000
         Nodes of branch and bound for each box, after which it is the best one found.
+    solver : {"greedy", "annealing"}, default="greedy"
+        Where the replacements begin: at boxes chosen one by one; or besides at the best union that
+        simulated annealing passes through, the one with fewer errors being taken.
+    max_evaluations : int, default=10000
+        Moves of annealing, for each class.
+    random_state : int, RandomState or None, default=0
+        What the moves are drawn from.
     reject : bool, default=False
         Whether rows are rejected that no class or several classes claim.
     reject_label : str, number or None, default=None
@@ -357,6 +365,9 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
     _: KW_ONLY
     hypothesis: str = "average"
     max_nodes: int = 1000
+    solver: str = "greedy"
+    max_evaluations: int = 10_000
+    random_state: Any = 0
     reject: bool = False
     reject_label: Any = None
 
@@ -364,17 +375,20 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("hypothesis", self.hypothesis, HYPOTHESES)
-        for name in ("n_boxes", "max_nodes"):
+        check_option("solver", self.solver, ("greedy", "annealing"))
+        for name in ("n_boxes", "max_nodes", "max_evaluations"):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < 1:
                 raise InputError(f"{name}={value!r} must be a whole number above zero.")
         coded = class_labels.coded_rows(self, X, y, sample_weight)
         self.encoding_ = coded.encoding
         x = dense(coded.x)
-        labels = range(len(self.classes_))
+        moves = self.max_evaluations if self.solver == "annealing" else 0
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if moves else 0
+        options = (self.n_boxes, self.max_nodes, moves, seed)
         class_unions = [
-            version_space.class_union(x, coded.codes, coded.w, k, self.n_boxes, self.max_nodes)
-            for k in labels
+            version_space.class_union(x, coded.codes, coded.w, k, *options)
+            for k in range(len(self.classes_))
         ]
         self._accept(class_unions, np.ptp(x, axis=0))
         return self
@@ -395,7 +409,11 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
                 else "No change of one box in one column makes fewer errors"
             ) + " (rows of a class outside of its boxes, others inside)"
             claim += without_a_box([(box.errors, box.weight) for box in class_unions])
-        self.certificate_ = Certificate(claim, primal=errors, promised=())
+        notes: tuple[str, ...] = ()
+        if self.solver == "annealing" and errors > 0.0:
+            count = f"{self.max_evaluations:,} moves"
+            notes = (f"A start for each class is the best of {count} of simulated annealing.",)
+        self.certificate_ = Certificate(claim, primal=errors, notes=notes, promised=())
         self._set_labels()
 
     @property

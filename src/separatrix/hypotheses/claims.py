@@ -208,7 +208,7 @@ class CertainBox(nodes.Node):
 
 def boxes_formula(model: Any) -> nodes.ClassFormula:
     """The formula of a classifier of boxes, or of unions of boxes."""
-    x = nodes.design_of(model)
+    x: nodes.Node = nodes.design_of(model)
     each = [one if isinstance(one, list | tuple) else [one] for one in model.boxes_]
     boxes = tuple(tuple(one) for one in each)
     names = nodes.score_names([*model.concepts_.tolist(), ""], "margin")[: len(boxes)]

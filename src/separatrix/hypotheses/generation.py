@@ -247,7 +247,7 @@ def space_of(
     encoding = getattr(model, "encoding_", None)
     table = encoding is not None and not encoding.is_identity
     given = getattr(model, "feature_names_in_", None)
-    if table:
+    if encoding is not None and table:
         columns = [column for column in encoding.schema.columns if not column.part]
         names = tuple(column.name for column in columns)
         levels = tuple(c.levels if c.kind is not Kind.NUMERIC else () for c in columns)
@@ -313,7 +313,8 @@ def known_points(X: Any, names: tuple[str, ...], levels: tuple[tuple[Any, ...], 
         for i, value in enumerate(values):
             if value is not None:
                 points[i, j] = at.get(str(value), np.nan) if at else float(value)
-    return points[~np.isnan(points).any(axis=1)]
+    whole: Floats = points[~np.isnan(points).any(axis=1)]
+    return whole
 
 
 # -------------------------------------------------------------------------------------------------
@@ -385,11 +386,10 @@ def on_boundary(
     of_b = np.asarray(model.predict(space.rows(b)))
     apart = np.flatnonzero(labels[first] != of_b)[:SEGMENTS]
     if not len(apart):
-        away = space.distances(x, known)
-        at = [int(away.argmax())]
-        return [x[i] for i in at], [
-            f"the model predicts {labels[i]} everywhere that was tried, and no known row is near"
-            for i in at
+        far = int(space.distances(x, known).argmax())
+        return [x[far]], [
+            f"the model predicts {labels[far]} everywhere that was tried, and this is the point "
+            "farthest from known rows"
         ]
     a, b, of_a, of_b = a[apart], b[apart], labels[first][apart], of_b[apart]
     for _ in range(HALVINGS):

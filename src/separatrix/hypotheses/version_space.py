@@ -577,12 +577,26 @@ class ClassUnion:
 
 
 def class_union(
-    x: Floats, codes: Ints, w: Floats, label: int, n_boxes: int, max_nodes: int
+    x: Floats,
+    codes: Ints,
+    w: Floats,
+    label: int,
+    n_boxes: int,
+    max_nodes: int,
+    moves: int = 0,
+    seed: int = 0,
 ) -> ClassUnion:
-    """At most ``n_boxes`` boxes for one class against all others."""
+    """At most ``n_boxes`` boxes for one class against all others.
+
+    With ``moves`` of simulated annealing, the better of two unions: that and the greedy one.
+    """
     members = codes == label
     signed = np.where(members, w, -w)
     boxes = _best(x, signed, n_boxes, max_nodes)
+    if moves and n_boxes > 1 and (signed > 0.0).any():
+        other = _refine(x, signed, anneal(x, signed, boxes, n_boxes, moves, seed), max_nodes)
+        gains = [float(signed[_is_covered(x, union)].sum()) for union in (boxes, other)]
+        boxes = other if gains[1] > gains[0] else boxes
     inside = np.array([box.contains(x) for box in boxes])
     union = np.asarray(inside.any(axis=0))
     wrong = ~members & ~union
@@ -607,6 +621,51 @@ def _best(x: Floats, signed: Floats, n_boxes: int, max_nodes: int) -> list[Large
     others = _refine(x, signed, _greedy(x, pure, n_boxes, max_nodes), max_nodes)
     gains = [float(signed[_is_covered(x, union)].sum()) for union in (boxes, others)]
     return boxes if gains[0] >= gains[1] else others
+
+
+#: Temperatures of annealing, as shares of the weight of a class: a move that loses a twentieth is
+#: taken often at first, one that loses a thousandth hardly ever at the end.
+HOT, COLD = 0.05, 0.0002
+
+
+def anneal(
+    x: Floats, signed: Floats, boxes: list[LargestGain], n_boxes: int, moves: int, seed: int
+) -> list[LargestGain]:
+    """The best union that random moves pass through, from one that is given.
+
+    A move puts one face of a box to a row of the class, or the whole box around two such rows. It
+    is taken if the union gains, and else with a probability that falls with the temperature.
+    """
+    rng = np.random.default_rng(seed)
+    members = np.unique(x[signed > 0.0], axis=0)
+    faces = np.array([[box.lower, box.upper] for box in boxes])
+    more = rng.integers(0, len(members), n_boxes - len(boxes))
+    faces = np.concatenate([faces, np.repeat(members[more][:, None], 2, axis=1)])
+    inside = np.array([((x >= low) & (x <= high)).all(axis=1) for low, high in faces])
+    gain = float(signed @ inside.any(axis=0))
+    best, highest = faces.copy(), gain
+    total = float(signed[signed > 0.0].sum())
+    for step in range(moves):
+        k, row = int(rng.integers(n_boxes)), members[rng.integers(len(members))]
+        new = faces[k].copy()
+        if rng.random() < 0.25:  # whole boxes: one move leads out of a local maximum of faces
+            other = members[rng.integers(len(members))]
+            new = np.stack([np.minimum(row, other), np.maximum(row, other)])
+        else:
+            side, j = int(rng.integers(2)), int(rng.integers(x.shape[1]))
+            new[side, j] = row[j]
+            new[1 - side, j] = (
+                max(new[1 - side, j], row[j]) if side == 0 else min(new[1 - side, j], row[j])
+            )
+        moved = inside.copy()
+        moved[k] = ((x >= new[0]) & (x <= new[1])).all(axis=1)
+        after = float(signed @ moved.any(axis=0))
+        temperature = total * HOT * (COLD / HOT) ** (step / moves)
+        if after >= gain or rng.random() < np.exp((after - gain) / temperature):
+            faces[k], inside, gain = new, moved, after
+            if gain > highest:
+                best, highest = faces.copy(), gain
+    return [LargestGain(low, high, 0.0, np.inf) for low, high in best]
 
 
 def _is_covered(x: Floats, boxes: list[LargestGain]) -> NDArray[np.bool_]:

@@ -12,13 +12,14 @@ minimum, possibly not the global one.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.special import expit, log_expit
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,8 +32,9 @@ from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.products import multiply
-from separatrix.messages import InputError, warn
+from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.convex import Certificate, Solution, Status
+from separatrix.optimize.global_search import SEARCHES, LowPoint, search_globally
 from separatrix.optimize.newton import newton
 from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import Rows
@@ -113,24 +115,84 @@ def _starts(z: Floats, r: Floats, w: Floats) -> Floats:
     return np.vstack([np.log(p / (1.0 - p)) - middle, direction])
 
 
+@dataclass(frozen=True)
+class StartSearch:
+    """How a lower start is looked for, beside that of the linear discriminant; None: not at all."""
+
+    solver: str
+    max_evaluations: int
+    seed: int
+
+
+#: Coefficients of standardized columns beyond which an output is a step, and none is looked for.
+STEEPEST = 20.0
+
+
+def _lower_start(problem: SigmoidSquares, start: Floats, search: StartSearch) -> LowPoint:
+    """The lowest point found: a minimum has a penalty that is no more than the value elsewhere."""
+    with np.errstate(divide="ignore"):
+        bound = np.sqrt(2.0 * problem.value(np.zeros_like(start)) / problem.penalty)
+    bound = np.minimum(bound, STEEPEST)
+    return search_globally(
+        problem.value,
+        -bound,
+        bound,
+        start,
+        solver=search.solver,
+        max_evaluations=search.max_evaluations,
+        seed=search.seed,
+    )
+
+
 def fit_sigmoid_squares(
-    z: Floats, r: Floats, w: Floats, *, alpha: float, tol: float, max_iter: int
+    z: Floats,
+    r: Floats,
+    w: Floats,
+    *,
+    alpha: float,
+    tol: float,
+    max_iter: int,
+    search: StartSearch | None = None,
 ) -> Solution:
-    """Coefficients of (1, z), (1 + d) x k, for k outputs with targets ``r`` (n x k)."""
+    """Coefficients of (1, z), (1 + d) x k, for k outputs with targets ``r`` (n x k).
+
+    Of a ``search`` the lower of two local minima is taken: that from its start, and the usual one.
+    """
 
     starts, squares, share = _starts(z, r, w), w @ z**2, w @ r / w.sum()
     variance = 4.0 * share * (1.0 - share)
     variance[variance <= 0.0] = 1.0  # a constant label
 
-    def output(j: int) -> tuple[Solution, float]:
+    def output(j: int) -> tuple[Solution, float, int]:
         problem = SigmoidSquares(z, r[:, j], w, alpha * variance[j], squares)
-        solution = newton(problem, starts[:, j], tol=tol, max_iter=max_iter, gradient_scale=0.25)
+
+        def descend(start: Floats) -> Solution:
+            return newton(problem, start, tol=tol, max_iter=max_iter, gradient_scale=0.25)
+
+        solution, evaluations = descend(starts[:, j]), 0
+        if search is not None:
+            low = _lower_start(problem, solution.coef[:, 0], search)
+            evaluations = low.evaluations
+            other = descend(low.x)
+            below = other.certificate.primal < solution.certificate.primal * (1.0 - 1e-9)
+            if other.certificate.holds and (below or not solution.certificate.holds):
+                solution = other
         b = solution.coef[:, 0]
         unit = np.sqrt(problem.metric(b))
-        return solution, float(linalg.eigvalsh(problem.exact_hessian(b) / np.outer(unit, unit))[0])
+        return (
+            solution,
+            float(linalg.eigvalsh(problem.exact_hessian(b) / np.outer(unit, unit))[0]),
+            (evaluations),
+        )
 
-    minima, eigenvalues = zip(*parallel_map(output, range(r.shape[1])), strict=True)
+    minima, eigenvalues, evaluations = zip(*parallel_map(output, range(r.shape[1])), strict=True)
     smallest = min(eigenvalues)
+    tried: tuple[str, ...] = ()
+    if search is not None:
+        tried = (
+            f"The lowest point of {sum(evaluations):,} evaluations by {search.solver} was a "
+            "further start.",
+        )
     definite = "is" if smallest >= -1e-9 else "is not"
     certificate = Certificate(
         "Squared error of sigmoid outputs: a local minimum",
@@ -141,6 +203,7 @@ def fit_sigmoid_squares(
             f"The Hessian {definite} positive semi-definite (smallest eigenvalue {smallest:.1e} "
             "relative to the largest possible).",
             "The objective is not convex: another local minimum may be lower.",
+            *tried,
         ),
         promised=("kkt",),
     )
@@ -174,6 +237,13 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         Tolerance on the gradient, relative to the largest possible.
     max_iter : int, default=200
         Newton steps at most.
+    solver : {"newton", "annealing", "evolution"}, default="newton"
+        Newton's method from the linear discriminant; or besides from the lowest point that
+        simulated annealing or differential evolution finds, the lower minimum being taken.
+    max_evaluations : int, default=10000
+        Evaluations of such a search, for each output, about.
+    random_state : int, RandomState or None, default=0
+        What the search is drawn from.
 
     Attributes
     ----------
@@ -214,12 +284,16 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
     _: KW_ONLY
     tol: float = 1e-9
     max_iter: int = 200
+    solver: str = "newton"
+    max_evaluations: int = 10_000
+    random_state: Any = 0
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y`` (n, or n x labels of 0 and 1), or to Rows."""
         if not self.alpha >= 0:
             raise InputError(f"alpha={self.alpha!r} must not be negative.")
+        search = self._search()
         rows = self._labeled_rows(X, y, sample_weight)
         prepared = prepare(rows)
         terms = prepared.targets
@@ -231,7 +305,13 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
             r = r[:, 1:]
         design = standard_design(block, prepared.moments)
         found = fit_sigmoid_squares(
-            design.z, r, design.w, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
+            design.z,
+            r,
+            design.w,
+            alpha=self.alpha,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            search=search,
         )
         if not found.certificate.holds:
             warn("SEP003", f"{found.certificate}")
@@ -239,6 +319,18 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         solution = Solution(coef, intercept, found.certificate, found.status, found.iterations)
         self._accept(solution, prepared.encoding, flat=False)
         return self
+
+    def _search(self) -> StartSearch | None:
+        """The search for a lower start, if one is asked for."""
+        check_option("solver", self.solver, ("newton", *SEARCHES))
+        if not isinstance(self.max_evaluations, int | np.integer) or self.max_evaluations < 1:
+            raise InputError(
+                f"max_evaluations={self.max_evaluations!r} must be a whole number above zero."
+            )
+        if self.solver == "newton":
+            return None
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        return StartSearch(self.solver, int(self.max_evaluations), int(seed))
 
     def _labeled_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Rows with an indicator per class, or with the given columns if multilabel."""
