@@ -31,6 +31,7 @@ from separatrix.pictures import (
     ClusterProjectionDisplay,
     CriteriaDisplay,
     DendrogramDisplay,
+    DescentSigmoidDisplay,
     Display,
     DistanceConcentrationDisplay,
     DualCoefficientDisplay,
@@ -44,6 +45,7 @@ from separatrix.pictures import (
     MarginDisplay,
     NeighborCountDisplay,
     PACDisplay,
+    PairwiseDisplay,
     PerceptronTraceDisplay,
     PredictiveBandDisplay,
     RelevanceDisplay,
@@ -206,12 +208,15 @@ def _page(studies: dict[str, Any]) -> str:
         lines += ["", f"## {heading}", "", f"`{study.command}`"]
         for kind in kinds:
             lines += _entry(heading, drawn[kind])
+    lines += ["", "## Pairs of columns", "", "`PairwiseDisplay.from_rows(x, y)`"]
+    lines += _entry("Pairs", _pairs())
     curves = "`separatrix.criteria(path, x, y)` and `separatrix curve sample:diabetes`"
     lines += ["", "## Complexity and rows", "", curves]
     for picture in _complexity():
         lines += _entry("Complexity", picture)
     lines += ["", "## Gradient descent", "", "`GradientDescent().fit(x, y)`"]
-    lines += _entry("Gradient descent", _gradient_descent())
+    for picture in _gradient_descent():
+        lines += _entry("Gradient descent", picture)
     lines += ["", "## Bayesian logistic regression", "", "`BayesianLogisticRegression().fit(x, y)`"]
     lines += _entry("Bayesian logistic", _bayesian_logistic())
     models = "`BayesianRidge(standardize=True).fit(x, y)` and `EvidenceAveraging([…]).fit(x, y)`"
@@ -270,11 +275,25 @@ def _entry(heading: str, picture: Display) -> list[str]:
     ]
 
 
-def _gradient_descent() -> Display:
-    """Plain gradient descent on two of the three wines."""
+def _gradient_descent() -> list[Display]:
+    """Plain gradient descent on two of the three wines, by all columns and by one."""
     wine = separatrix.scan(sample("wine").path, target="cultivar").read()
     kept = wine.take(wine.block.y[:, 2] == 0)
-    return TrainingTraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept))
+    table = pd.read_csv(sample("wine").path)
+    two = table[table["cultivar"] != table["cultivar"].max()]
+    x, y = two[["flavanoids"]], two["cultivar"]
+    model = separatrix.GradientDescent(learning_rate=0.05, patience=None).fit(x, y)
+    return [
+        TrainingTraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept)),
+        DescentSigmoidDisplay.from_estimator(model, x, y),
+    ]
+
+
+def _pairs() -> Display:
+    """Every pair of four columns of the wines."""
+    wine = pd.read_csv(sample("wine").path)
+    x = wine[["alcohol", "flavanoids", "color_intensity", "hue"]]
+    return PairwiseDisplay.from_rows(x, wine["cultivar"])
 
 
 def _evidence() -> list[Display]:

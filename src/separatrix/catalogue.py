@@ -547,6 +547,8 @@ _ROWS = (
         candidate=_candidate("learned_metric", 15, "kernel machine, metric learned", share=4.0,
             rows_a_unit=50, fit_operations=_pairs(30.0, cubes=1.0), tunable=True, slow=True,
             operations=_metric_operations, copies=_distinct_copies)),
+    Declaration("RadialBasisRegressor", "kernel_machines.radial_basis", REGRESSION),
+    Declaration("RadialBasisClassifier", "kernel_machines.radial_basis", CLASSIFICATION),
     # -- neighbors
     Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, view="neighbors",
         twin="neighbors", large=True,

@@ -26,6 +26,7 @@ from separatrix.pictures import (
     CrossValidationDisplay,
     DecisionBoundaryDisplay,
     DendrogramDisplay,
+    DescentSigmoidDisplay,
     DistanceConcentrationDisplay,
     DualCoefficientDisplay,
     ElbowDisplay,
@@ -43,6 +44,7 @@ from separatrix.pictures import (
     NeighborCountDisplay,
     OneVsRestRocDisplay,
     PACDisplay,
+    PairwiseDisplay,
     PartialDependenceDisplay,
     PerceptronTraceDisplay,
     PermutationImportanceDisplay,
@@ -241,6 +243,12 @@ def column_pictures(rng, x, fitted, label, three):
         "levels by class": histogram(NASTY[1], three, label),
         "levels and target": histogram("c", three, fitted),
         "levels": histogram("c", three),
+        "sigmoid by steps": DescentSigmoidDisplay(
+            [10, 100, 1000], [0.1, 0.8, 2.0], [0.0, -0.2, -0.5], x[:, 0], label == label[0],
+            (NASTY[1], NASTY[0], NASTY[3]),
+        ),
+        "pairs by class": PairwiseDisplay.from_rows(x[:, :4], three, names=NASTY[:4]),
+        "pairs of many rows": PairwiseDisplay.from_rows(np.tile(x[:, :3], (30, 1))),
         "correlations": CorrelationDisplay.from_rows(x, names=NASTY[:5]),
         "correlations of many": CorrelationDisplay.from_rows(
             np.hstack([x, x + rng.normal(size=x.shape), x[:, ::-1] ** 2, x**3])

@@ -55,6 +55,19 @@ def _functions(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 ROWS: list[Row] = [
     Row(
+        "RadialBasisRegressor",
+        lambda: sx.RadialBasisRegressor(6),
+        additive=False,
+        precision=1e-6,
+    ),
+    Row(
+        "RadialBasisClassifier",
+        lambda: sx.RadialBasisClassifier(5),
+        "classification",
+        additive=False,
+        precision=1e-5,
+    ),
+    Row(
         "KernelRidge",
         lambda: sx.KernelRidge(0.3, kernel="rbf", standardize=True),
         additive=False,

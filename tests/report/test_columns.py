@@ -64,9 +64,11 @@ def test_importance_has_a_section_of_its_own(houses, page):
 def test_the_data_show_the_target_and_the_correlations(houses, wine):
     for study in (houses, wine):
         drawn = figures.columns(study)
-        assert kinds(drawn) == ["ColumnDistributionDisplay", "CorrelationDisplay"]
+        paired = ["PairwiseDisplay"] * (study.pairs is not None)  # of few columns
+        assert kinds(drawn) == ["ColumnDistributionDisplay", "CorrelationDisplay", *paired]
         assert drawn.pictures[0].column == study.target
-    without = replace(houses, importance=None, dependence=())
+    assert {study.pairs is not None for study in (houses, wine)} == {True, False}
+    without = replace(houses, importance=None, dependence=(), pairs=None)
     assert len(figures.columns(without).pictures) == len(houses.distributions) + 1
 
 

@@ -79,7 +79,7 @@ def log_normalization(kernel: str, d: int) -> float:
         "epanechnikov": 2.0 / (d * (d + 2.0)),
         "linear": 1.0 / (d * (d + 1.0)),
     }
-    return sphere + float(np.log(integral[kernel]))
+    return float(sphere + np.log(integral[kernel]))
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def log_densities(
     out = np.empty(len(x))
     for part, distances in points.blocks(x):
         out[part] = KernelSums.of(distances, w, kernel, h).log
-    return out - (np.log(w.sum()) + log_normalization(kernel, d) + d * np.log(h))
+    return np.asarray(out - (np.log(w.sum()) + log_normalization(kernel, d) + d * np.log(h)))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -433,7 +433,11 @@ def draw_steps(kernel: str, shape: tuple[int, int], random: Any) -> Floats:
 
 def check_bandwidth(bandwidth: Any) -> float:
     """A positive number."""
-    if isinstance(bandwidth, bool) or not isinstance(bandwidth, Real) or not 0 < bandwidth < np.inf:
+    if (
+        isinstance(bandwidth, bool)
+        or not isinstance(bandwidth, Real)
+        or not 0.0 < float(bandwidth) < np.inf
+    ):
         raise InputError(
             f"bandwidth={bandwidth!r} is not a positive number.",
             remedy="Give a positive number, or 'likelihood' to choose it on rows left out.",

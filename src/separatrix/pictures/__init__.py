@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from separatrix.pictures.learning import (
         CrossValidationDisplay,
+        DescentSigmoidDisplay,
         GeneralizationGapDisplay,
         LearningCurveDisplay,
         LearningLinesDisplay,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         TrainingTraceDisplay,
         ValidationCurveDisplay,
     )
+    from separatrix.pictures.pairs import PairwiseDisplay
     from separatrix.pictures.paths import (
         CriteriaDisplay,
         NeighborCountDisplay,
@@ -113,6 +115,7 @@ __all__ = [
     "CrossValidationDisplay",
     "DecisionBoundaryDisplay",
     "DendrogramDisplay",
+    "DescentSigmoidDisplay",
     "Display",
     "DistanceConcentrationDisplay",
     "DualCoefficientDisplay",
@@ -131,6 +134,7 @@ __all__ = [
     "NeighborCountDisplay",
     "OneVsRestRocDisplay",
     "PACDisplay",
+    "PairwiseDisplay",
     "PerceptronTraceDisplay",
     "PrecisionRecallDisplay",
     "QuantileQuantileDisplay",
@@ -171,10 +175,12 @@ _DISPLAYS = {
         "EvidenceCurveDisplay EvidenceWeightDisplay LaplaceComparisonDisplay RelevanceDisplay"
     ),
     "learning": (
-        "CrossValidationDisplay GeneralizationGapDisplay LearningCurveDisplay "
+        "CrossValidationDisplay DescentSigmoidDisplay GeneralizationGapDisplay "
+        "LearningCurveDisplay "
         "LearningLinesDisplay LearningSurfaceDisplay PerceptronTraceDisplay "
         "TrainingTraceDisplay ValidationCurveDisplay"
     ),
+    "pairs": "PairwiseDisplay",
     "paths": "CriteriaDisplay NeighborCountDisplay RegularizationPathDisplay",
     "predictive": (
         "CoverageDisplay PITDisplay PredictiveBandDisplay PredictiveIntervalDisplay "

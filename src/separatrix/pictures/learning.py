@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from separatrix.arrays import Floats, Ints
 from separatrix.formatting import join_words, number, plural, score_info, score_text
@@ -21,6 +22,7 @@ from separatrix.pictures.points import (
     fill_boxes,
     mark_point,
     mark_value,
+    scatter,
     spread_labels,
 )
 from separatrix.pictures.style import (
@@ -820,6 +822,132 @@ class TrainingTraceDisplay(Display):
         errors = np.asarray(self.error_rates)[shown]
         other.plot(shown, errors, color=ORANGE, linestyle="--", marker=marker)
         other.set_ylim(0, max(0.02, 1.1 * float(errors.max())))
+
+
+@dataclass(eq=False)
+class DescentSigmoidDisplay(Display):
+    """The line and its sigmoid after some steps of gradient descent on one column.
+
+        P(second class | x) = 1/(1 + exp(−(w x + b)))
+
+    Dashed lines are the scores w x + b, where they are between −½ and 1½: while they are flat all
+    probabilities are near ½, and with every step the sigmoid gets steeper where the classes part.
+
+    Parameters
+    ----------
+    steps : sequence of int
+        Numbers of steps.
+    slopes, intercepts : array-like of shape (m,)
+        w and b after each.
+    x : array-like of shape (n,)
+        Values of the column.
+    y : array-like of bool, shape (n,)
+        Whether the row is of the second class.
+    names : tuple of str, default=("x", "0", "1")
+        The column, the first and the second class.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (m,)
+        Where each line is zero and each probability ½.
+
+    See Also
+    --------
+    TrainingTraceDisplay : Loss and error rate at every step.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from separatrix.pictures import DescentSigmoidDisplay
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 1, 1]
+    >>> model = sx.GradientDescent(patience=None).fit(X, y)
+    >>> display = DescentSigmoidDisplay.from_estimator(model, X, y, steps=(1, 10))
+    >>> display.description
+    'Probability of 1 by x0 after 1 and 10 steps of gradient descent. It is ½ at 2.50 and 2.50, \
+and rises from 0.800 to 1.20 a unit of x0 in the line.'
+    """
+
+    steps: Sequence[int]
+    slopes: Floats
+    intercepts: Floats
+    x: Floats
+    y: NDArray[np.bool_]
+    names: tuple[str, str, str] = ("x", "0", "1")
+
+    title: ClassVar[str] = "Sigmoid by steps"
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, steps: Sequence[int] = (10, 100, 1000)
+    ) -> Self:
+        """From a fitted :class:`~separatrix.GradientDescent` of one column and two classes.
+
+        Of steps after the last one the last is drawn.
+        """
+        trace = getattr(model, "trace_", None)
+        if trace is None or trace.coef.shape[1:] != (1, 1) or model.loss != "logistic":
+            raise InputError(
+                "A sigmoid over a column is drawn of GradientDescent with the logistic loss, one "
+                "column and two classes.",
+                remedy="Fit it to one column, or draw a TrainingTraceDisplay.",
+            )
+        at = sorted({min(int(step), len(trace.objective) - 1) for step in steps})
+        if not at or at[0] < 0:
+            raise InputError(f"steps={steps!r} are not numbers of steps.")
+        x = np.asarray(X, dtype=float)[:, 0]
+        first, second = (str(label) for label in model.classes_)
+        column = str(getattr(model, "feature_names_in_", ["x0"])[0])
+        return cls(
+            at,
+            trace.coef[at, 0, 0],
+            trace.intercept[at, 0],
+            x,
+            np.asarray(y) == model.classes_[1],
+            (column, first, second),
+        )
+
+    @property
+    def thresholds(self) -> Floats:
+        """Where each line is zero and each probability ½; infinite where the line is flat."""
+        slopes = np.asarray(self.slopes, dtype=float)
+        flat = slopes == 0.0
+        return np.where(flat, np.inf, -np.asarray(self.intercepts) / np.where(flat, 1.0, slopes))
+
+    @property
+    def description(self) -> str:
+        """The caption, after what is drawn."""
+        many = join_words([f"{step:,}" for step in self.steps])
+        return (
+            f"Probability of {self.names[2]} by {self.names[0]} after {many} steps of gradient "
+            f"descent. {self.caption}"
+        )
+
+    @property
+    def caption(self) -> str:
+        """Where the probabilities are one half, and how steep the lines are."""
+        places = join_words([number(t, 3) for t in self.thresholds])
+        low, high = number(self.slopes[0], 3), number(self.slopes[-1], 3)
+        rise = f"from {low} to {high}" if len(self.steps) > 1 else f"by {low}"
+        return f"It is ½ at {places}, and rises {rise} a unit of {self.names[0]} in the line."
+
+    def _draw(self, ax: Any) -> None:
+        x = np.asarray(self.x, dtype=float)
+        low, high = float(x.min()), float(x.max())
+        margin = 0.08 * (high - low) or 1.0
+        grid = np.linspace(low - margin, high + margin, 81)
+        few = x[:: max(1, len(x) // 400)], np.asarray(self.y)[:: max(1, len(x) // 400)]
+        scatter(ax, few[0], few[1].astype(float), color=MUTED)
+        for i, step in enumerate(self.steps):
+            score = float(self.slopes[i]) * grid + float(self.intercepts[i])
+            color = SERIES[i % len(SERIES)]
+            ax.plot(grid, expit(score), color=color, label=f"{step:,}")
+            inside = np.where((score >= -0.5) & (score <= 1.5), score, np.nan)
+            ax.plot(grid, inside, color=color, linewidth=1.0, linestyle=(0, (4, 3)))
+        ax.set_ylim(-0.5, 1.5)
+        style_axes(ax)
+        ax.set_xlabel(label_text(self.names[0], 30))
+        ax.set_ylabel(f"probability of {label_text(self.names[2], 16)}")
+        ax.legend(title="steps", frameon=False, fontsize=8, title_fontsize=8, loc="upper left")
 
 
 @dataclass(eq=False)

@@ -39,6 +39,7 @@ from separatrix.pictures import (
     MarginDisplay,
     NeighborCountDisplay,
     OneVsRestRocDisplay,
+    PairwiseDisplay,
     PartialDependenceDisplay,
     PermutationImportanceDisplay,
     PITDisplay,
@@ -597,6 +598,9 @@ def columns(study: Study) -> Gallery:
                 pairs.columns, pairs.matrix, pairs.n_columns + (study.target in pairs.columns)
             )
         )
+    few = study.pairs
+    if few is not None and np.isfinite(few.rows).all(axis=1).any():
+        gallery.add(lambda: PairwiseDisplay(few.columns, few.rows, few.codes, study.classes))
     return gallery
 
 

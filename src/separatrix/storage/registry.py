@@ -75,7 +75,7 @@ _RECORDS = {
         "Margins Study RepeatedScore Repeats OuterFold Nested Calibration CoverageCheck "
         "Uncertainty PredictiveCheck PredictiveBand IntervalScore ColumnImportance "
         "PartialDependence ColumnDistribution ColumnReference "
-        "ColumnCorrelations"
+        "ColumnCorrelations ColumnPairs"
     ),
     "study.description": (
         "ModelDescription ClassCoefficients OddsRatios RegularizationPath StoredRows SVMSearch "

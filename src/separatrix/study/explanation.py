@@ -38,6 +38,7 @@ from separatrix.study.result import (
     ColumnCorrelations,
     ColumnDistribution,
     ColumnImportance,
+    ColumnPairs,
     PartialDependence,
     Study,
 )
@@ -68,6 +69,7 @@ def explain(study: Study, folds: RowFolds) -> Study:
         dependence=dependence,
         distributions=distributions(training, names, study.classes),
         correlations=correlations(training, names, study.columns, study.target),
+        pairs=column_pairs(training, study.columns, study.classes),
     )
 
 
@@ -487,6 +489,8 @@ def _entry(term: Term, value: Any) -> float:
 
 #: Numeric columns that are correlated with one another, and those of them that are drawn.
 MOST_CORRELATED, MOST_DRAWN = 300, 14
+#: Numeric columns, a numeric target among them, of which every pair is drawn.
+MOST_PAIRED = 6
 
 
 def distributions(
@@ -620,13 +624,9 @@ def correlations(
     names = list(dict.fromkeys(ranked + numeric))[:MOST_CORRELATED]
     if len(names) < 2:
         return None
-    at = [rows.block.terms.position[Term(name)] for name in names]
-    x = to_array(rows.block.x[:, at]).astype(float)
-    present = np.ones_like(x)
-    for j, name in enumerate(names):
-        gap = rows.block.terms.position.get(Term(name, missing=True))
-        if gap is not None:
-            present[:, j] = np.ravel(to_array(rows.block.x[:, [gap]])) == 0
+    x = _with_gaps(rows, names)
+    present = np.isfinite(x).astype(float)
+    x = np.nan_to_num(x)
     if rows.schema.targets[0].kind is Kind.NUMERIC:
         names = [*names, target]
         x = np.column_stack([x, rows.block.y[:, 0]])
@@ -636,6 +636,36 @@ def correlations(
     return ColumnCorrelations(
         tuple(names[j] for j in shown), matrix[np.ix_(shown, shown)], len(numeric), len(x)
     )
+
+
+def column_pairs(
+    rows: InMemory, columns: tuple[ColumnProfile, ...], classes: tuple[str, ...]
+) -> ColumnPairs | None:
+    """The rows of the numeric columns that vary, where there are at least two and few."""
+    target = rows.schema.targets[0]
+    names = [c.name for c in columns if c.kind is Kind.NUMERIC and c.std > 0]
+    names = [name for name in names if name != target.name]
+    numeric = target.kind is Kind.NUMERIC and not classes
+    if not 2 <= len(names) + numeric <= MOST_PAIRED:
+        return None
+    x, codes = _with_gaps(rows, names), np.zeros(len(rows.block.weights), dtype=np.int64)
+    if numeric:
+        names, x = [*names, target.name], np.column_stack([x, rows.block.y[:, 0]])
+    elif classes:
+        codes = codes_of(truth_of(rows), np.array(classes, dtype=object))
+    there = (codes >= 0) & (rows.block.weights > 0.0)
+    return ColumnPairs(tuple(names), x[there], codes[there])
+
+
+def _with_gaps(rows: InMemory, names: Sequence[str]) -> Floats:
+    """The values of numeric columns, NaN where there is none."""
+    known = rows.block.terms.position
+    x = np.array(to_array(rows.block.x[:, [known[Term(name)] for name in names]]), dtype=float)
+    for j, name in enumerate(names):
+        gap = known.get(Term(name, missing=True))
+        if gap is not None:
+            x[np.ravel(to_array(rows.block.x[:, [gap]])) != 0, j] = np.nan
+    return x
 
 
 def _leading(matrix: Floats, count: int) -> list[int]:

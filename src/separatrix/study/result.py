@@ -264,6 +264,7 @@ class Study(Shown):
     importance : how much worse the model predicts test rows without each column.
     dependence : mean prediction over the values of the most important columns.
     distributions, correlations : of the columns, on the training rows.
+    pairs : training rows of few numeric columns, for pictures.
     uncertainty : predictive distributions on rows the model was not fitted to; None without any.
     conformal : what conformal intervals and sets are made from; None of a study from moments.
     digest : of the content of all rows in any order, for ``verify``; empty where none was made.
@@ -311,6 +312,7 @@ class Study(Shown):
     dependence: tuple[PartialDependence, ...] = ()
     distributions: tuple[ColumnDistribution, ...] = ()
     correlations: ColumnCorrelations | None = None
+    pairs: ColumnPairs | None = None
     uncertainty: Uncertainty | None = None
     conformal: Calibration | None = None
     digest: str = ""
@@ -647,6 +649,18 @@ class ColumnCorrelations:
     matrix: Floats
     n_columns: int
     n_rows: int
+
+
+@dataclass(frozen=True)
+class ColumnPairs:
+    """Rows (n x k) of the k numeric columns of a table that has few, NaN where a value is missing.
+
+    ``codes`` are the classes of the rows; zeros where the target is numeric.
+    """
+
+    columns: tuple[str, ...]
+    rows: Floats
+    codes: Ints
 
 
 # -------------------------------------------------------------------------------------------------
