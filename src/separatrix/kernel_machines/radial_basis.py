@@ -92,8 +92,8 @@ class RadialBasisNetwork(RowsEstimator):
             model, score = self._fit_linear(self._expansion().scores(z), y, w)
             scores.append(score)
             if score > best or len(scores) == 1:
-                best, kept = score, (self.width_, model)
-        self.width_, self.readout_ = kept
+                best, chosen = score, (self.width_, model)
+        self.width_, self.readout_ = chosen
         self.widths_, self.width_scores_ = self._widths(), np.array(scores)
         self.certificate_ = self.readout_.certificate_
         return self
@@ -175,8 +175,8 @@ class RadialBasisRegressor(RegressorMixin, RadialBasisNetwork):
         x, target, w = rows_or_items(self, X, y, sample_weight)
         some = np.flatnonzero(w > 0.0)
         flat = target.shape[1] == 1 and np.ndim(y) != 2
-        kept = target[some, 0] if flat else target[some]
-        return self._fit_readout(self._place(x[some], w[some]), kept, w[some])
+        targets = target[some, 0] if flat else target[some]
+        return self._fit_readout(self._place(x[some], w[some]), targets, w[some])
 
     def _fit_linear(self, features: Floats, y: Any, w: Floats) -> tuple[Any, float]:
         model = DECLARATIONS["RidgeCV"].load()(alphas=None)
