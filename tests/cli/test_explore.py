@@ -49,3 +49,14 @@ def test_mistakes_are_explained(command):
     ran = command("explore", "nothing.sx", "--no-browser")
     assert ran.code == 2
     assert "nothing.sx" in ran.err
+
+
+def test_a_study_brings_the_table_that_it_was_made_of(command, here):
+    from separatrix.cli.explore import _table_of_study
+
+    words = ["--target", "cultivar", "--models", "nearest_centroid", "--out", "wines"]
+    assert command("fit", "sample:wine", *words).code == 0
+    table = _table_of_study(here / "wines", 2_000)
+    assert (len(table), table.target) == (178, "cultivar")
+    (here / "wines" / "study.toml").write_text('table = "gone.csv"')
+    assert _table_of_study(here / "wines", 2_000) is None

@@ -305,3 +305,40 @@ def test_the_picture_follows_the_hand_at_2000_rows(visit):
     choose(tab, "Model", "neighbors")
     path_known(tab)
     assert best(frame("k, neighbors"), 20) < 20
+
+
+def test_keys_keep_a_point_in_view_and_python_has_its_last_position(visit):
+    tab = visit("wine", "cultivar", WINE + "&model=lda")
+    tab.locator(".plane svg").focus()
+    tab.keyboard.press("n")
+    for _ in range(25):
+        tab.keyboard.press("Shift+ArrowUp")
+    tab.get_by_role("button", name="Python").click()
+    code = tab.locator("#code code").inner_text()
+    assert code.count("X[0] =") == 1
+    assert "sx.scan(" in code
+    scope = {}
+    exec(code, scope)
+    assert shown(np.mean(scope["model"].predict(scope["X"]) != scope["y"])) == percent(tab, "error")
+    hue = read_table(sample("wine").path).columns["hue"]
+    top = scope["X"][0, 1]
+    assert hue.max() < top < hue.max() + 0.1 * np.ptp(hue)
+    assert tab.locator("[data-row='0']").is_visible()
+
+
+def test_a_slider_keeps_the_focus(visit):
+    tab = visit(SMALL, "c")
+    for label in ("C, the cost", "Bandwidth"):
+        tab.get_by_label(label).focus()
+        for _ in range(4):
+            tab.keyboard.press("ArrowRight")
+            settled(tab)
+            assert tab.evaluate("document.activeElement.type") == "range"
+
+
+def test_a_process_of_many_rows_follows_through_inducing_points():
+    session = Session(describe_table(MOONS, "c", 2_000, {}))
+    answer = QUESTIONS["fit"](session, ViewState({"model": "process", "moving": True}))
+    assert "inducing points" in answer["certificate"]["text"]
+    assert "n_inducing=32" in answer["python"]
+    assert answer["error"] < 0.02

@@ -196,3 +196,22 @@ def test_true_and_false_are_called_as_by_the_command():
     table = read_table(sample("houses").path)
     assert table.classes["garden"] == ("False", "True")
     assert set(table.labels("garden")) == {"False", "True"}
+
+
+def test_abstention_is_on_by_default_where_it_does_not_raise_the_mean_cost(visit):
+    tab = visit("wine", "cultivar", "#decide")
+    assert not tab.get_by_label("May abstain").is_checked()
+    tab.get_by_label("May abstain").check()
+    settled(tab)
+    assert tab.get_by_label("May abstain").is_checked()
+    mean = float(figure(tab, "mean"))
+    words = figure(tab, "sentence")
+    assert mean > float(words.split("and ")[1].split()[0])  # and so it was off
+    assert "abstain=true" in tab.url
+
+
+def test_names_of_classes_are_whole(visit):
+    tab = visit("wine", "cultivar", "#decide")
+    heads = tab.locator(".costs th").all_inner_texts()
+    assert heads == ["cultivar A", "cultivar B", "cultivar C"] * 2
+    assert "…" not in tab.locator("#view").text_content()

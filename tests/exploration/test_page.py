@@ -152,3 +152,63 @@ def test_a_table_that_no_view_fits_says_what_they_need(visit):
     tab = visit({"word": ["a", "b", "c"]}, None)
     assert "Boundary needs a column of classes" in tab.locator("#view").inner_text()
     assert tab.locator("nav a:not([aria-disabled])").count() == 0
+
+
+def test_points_and_names_of_classes_are_drawn_before_the_first_fit(visit, serve):
+    """The question of the points is answered at once; the fit is held back until they are there."""
+    tab = visit("wine", "cultivar", "#decide")
+    waiting = []
+    tab.route("**/boundary/fit", lambda route: waiting.append(route))
+    tab.locator("nav a[href='#boundary']").click()
+    tab.locator("[data-row='177']").wait_for(state="attached")
+    names = tab.locator(".legend li").all_inner_texts()
+    assert names == ["cultivar A", "cultivar B", "cultivar C"]
+    assert tab.locator("#status").inner_text() == "Fitting…"
+    waiting[0].continue_()
+    tab.unroute("**/boundary/fit")
+    settled(tab)
+    assert tab.locator("#status").inner_text() == ""
+    assert tab.locator(".certificate").is_visible()
+
+
+def test_a_page_is_saved_with_its_state_and_runs_nothing(visit, chromium, tmp_path):
+    tab = visit("wine", "cultivar", "#boundary?model=lda&C=3")
+    with tab.expect_download() as saved:
+        tab.get_by_role("button", name="Save page").click()
+    saved.value.save_as(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "127.0.0.1" not in text
+    error = tab.locator("[data-figure=error]").inner_text()
+    alone = chromium.new_context(offline=True).new_page()
+    problems = []
+    alone.on("console", lambda message: problems.append(message.text))
+    alone.goto((tmp_path / "page.html").as_uri())
+    assert alone.locator("[data-figure=error]").inner_text() == error
+    assert alone.locator("select").first.input_value() == "lda"
+    assert alone.locator(".point").count() == 178
+    assert alone.locator("button").count() == 0
+    assert "separatrix explore" in alone.locator("body").inner_text()
+    assert problems == []
+    alone.close()
+
+
+def test_an_error_stands_beside_the_control_that_was_used(chromium, serve):
+    tab = chromium.new_context(viewport={"width": 390, "height": 800}).new_page()
+    tab.goto(serve("wine", "cultivar").address + "#boundary")
+    settled(tab)
+    tab.route("**/boundary/fit", lambda route: route.fulfill(
+        status=400, content_type="application/json", body='{"error": "no such thing."}'
+    ))  # fmt: skip
+    model = tab.get_by_label("Model", exact=True)
+    model.focus()
+    model.select_option("qda")
+    tab.locator(".problem").wait_for()
+    box, problem = model.bounding_box(), tab.locator(".problem").bounding_box()
+    assert 0 <= problem["y"] - box["y"] - box["height"] < 60
+    assert tab.locator("#status").inner_text() == "no such thing."
+    tab.unroute("**/boundary/fit")
+    model.select_option("lda")
+    settled(tab)
+    assert tab.locator(".problem").count() == 0
+    tab.context.close()

@@ -14,10 +14,12 @@ from separatrix.cli.options import (
     json_option,
     kinds_of,
     names_of,
+    port_option,
     table_at,
     with_file,
 )
 from separatrix.cli.output import print_json, say
+from separatrix.cli.places import INVOCATION
 from separatrix.cli.progress import progress
 from separatrix.messages import InputError, SeparatrixWarning
 
@@ -40,6 +42,7 @@ from separatrix.messages import InputError, SeparatrixWarning
 @click.option(
     "--id", "ids", multiple=True, metavar="COLUMN", help="A column that names rows. Repeatable."
 )
+@port_option(0)
 @click.option(
     "--browser/--no-browser", default=True, help="Whether to open the page in the browser."
 )
@@ -51,6 +54,7 @@ def explore(
     model: Path | None,
     rows: int,
     ids: tuple[str, ...],
+    port: int,
     browser: bool,
     as_json: bool,
     kinds: tuple[str, ...],
@@ -78,7 +82,9 @@ def explore(
     stored = stored_at(table)
     with progress(quiet=as_json) as report:
         shown = None
-        if stored is None:
+        if stored is not None:
+            shown = _table_of_study(stored, rows)
+        else:
             report("reading the table", 0, 1)
             options = {"kinds": kinds_of(kinds), "id": ids, **_given(reading)}
             for name in ("columns", "drop"):
@@ -88,7 +94,7 @@ def explore(
             except InputError as problem:
                 raise with_file(problem, table) from problem
         model = stored if model is None else model
-        page = Page(Session(shown, None if model is None else str(model))).start()
+        page = Page(Session(shown, None if model is None else str(model)), port).start()
     try:
         if as_json:
             print_json({"address": page.address, "rows": 0 if shown is None else len(shown)})
@@ -101,6 +107,23 @@ def explore(
         say("Ended.", quiet=as_json)
     finally:
         page.close()
+
+
+def _table_of_study(stored: Path, rows: int) -> Any:
+    """The table of a stored study, if it is still where it was: rows for its model."""
+    from separatrix.cli.invocation import read_invocation
+    from separatrix.exploration.serve import describe_table
+
+    file = stored / INVOCATION if stored.is_dir() else stored.with_name(INVOCATION)
+    if not file.is_file():
+        return None
+    try:
+        table, given = read_invocation(file)
+        kinds = given.get("kind", [])
+        options = {"kinds": kinds_of(tuple(kinds)), "id": tuple(given.get("id", ()))}
+        return describe_table(table_at(table), given.get("target"), rows, options)
+    except (InputError, OSError):  # moved, changed, or read by other options: there is the model
+        return None
 
 
 def _announce(address: str, shown: Any) -> None:

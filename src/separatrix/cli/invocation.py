@@ -110,6 +110,12 @@ def _read(file: Path) -> dict[str, Any]:
         ) from reason
 
 
+def read_invocation(file: Path) -> tuple[str, dict[str, Any]]:
+    """The table of an earlier invocation, and its options by name."""
+    given = _read(file)
+    return _table_of(given, file), given
+
+
 def _table_of(given: dict[str, Any], file: Path) -> str:
     """The table as it was typed; where there is none now, as seen from beside the file."""
     table = given.get(TABLE)

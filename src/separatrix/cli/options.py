@@ -156,6 +156,18 @@ reading_options = together(
     column_options,
 )
 
+
+def port_option(default: int) -> Callable[[F], F]:
+    """``--port``, for what is served to this computer alone."""
+    return click.option(
+        "--port",
+        type=click.IntRange(0, 65_535),
+        default=default,
+        show_default=str(default) if default else "any that is free",
+        help="The port of 127.0.0.1 that is listened to; 0 for any that is free.",
+    )
+
+
 level_option = click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),

@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import click
 
-from separatrix.cli.options import json_option, level_option, with_flags
+from separatrix.cli.options import json_option, level_option, port_option, with_flags
 from separatrix.cli.output import print_json, say
-
-#: The port that is listened to, unless another is named.
-PORT = 8765
-
-port_option = click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=0,
-    show_default="any that is free",
-    help="The port of 127.0.0.1.",
-)
 
 
 @click.command(short_help="Serve predictions of a stored model over HTTP.")
 @click.argument("model")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=PORT,
-    show_default=True,
-    help="The port of 127.0.0.1; 0 for any that is free.",
-)
+@port_option(8765)
 @click.option("--conformal", is_flag=True, help="Add conformal intervals, or sets of labels.")
 @click.option("--extrapolation", is_flag=True, help="Mark rows beyond the training rows.")
 @click.option(

@@ -9,6 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any, Self
 
+from separatrix.exploration.points import POINTS
 from separatrix.exploration.session import Session, stored_at
 from separatrix.exploration.state import ViewState
 from separatrix.exploration.table import ROWS, PageTable, read_table
@@ -52,6 +53,7 @@ def explore(
     model: Any = None,
     rows: int = ROWS,
     browser: bool = True,
+    port: int = 0,
     **options: Any,
 ) -> Page:
     """Open a page in the browser where models follow the hand.
@@ -70,6 +72,8 @@ def explore(
         Rows of the page: a larger table is sampled.
     browser : bool, default=True
         Whether to open the browser; else the address is only returned.
+    port : int, default=0
+        The port of 127.0.0.1; 0 for any that is free.
     **options
         Further parameters of :func:`separatrix.scan`.
 
@@ -96,7 +100,7 @@ def explore(
     stored = stored_at(table)
     shown = None if table is None or stored else describe_table(table, target, rows, options)
     model = stored if model is None else model
-    page = Page(Session(shown, None if model is None else str(Path(model)))).start()
+    page = Page(Session(shown, None if model is None else str(Path(model))), port).start()
     return page.open() if browser else page
 
 
@@ -112,7 +116,14 @@ def describe_table(table: Any, target: str | None, rows: int, options: dict[str,
     given += [] if rows == ROWS else [f"rows={rows}"]
     given += [f"{key}={value!r}" for key, value in options.items() if value]
     words = (str(table), *_words(options)) if text else ()
-    return replace(read, name=name, source=f"read_table({', '.join(given)})", words=words)
+    named = {"": repr(str(table)) if text else "table", **{k: v for k, v in options.items() if v}}
+    return replace(
+        read,
+        name=name,
+        source=f"read_table({', '.join(given)})",
+        words=words,
+        options=named if read.total is None else None,
+    )
 
 
 def _words(options: dict[str, Any]) -> list[str]:
@@ -194,6 +205,8 @@ def application(session: Session) -> Any:
 def answer_question(session: Session, view: str, question: str, body: bytes) -> tuple[int, str]:
     """Status and answer of a question; a refusal says why, a defect is printed where we started."""
     try:
+        if question == "points" and view in POINTS:  # before anything is imported that fits
+            return 200, encode_json(POINTS[view](session, ViewState(_parse_body(body))))
         load_views()
         function = questions_of(view).get(question)
         if function is None:

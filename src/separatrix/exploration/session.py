@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +85,7 @@ class Session:
                 "classes": table.classes,
             },
             "model": self.model is not None,
+            "command": shlex.join(["separatrix", "explore", *table.words]) if table.words else "",
             "views": VIEWS,
             "plain": {task: plain_models(task) for task in (REGRESSION, CLASSIFICATION)},
         }

@@ -6,6 +6,7 @@ import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,7 +156,9 @@ def in_python(points: PlotPoints, edits: Sequence[Any], total: int) -> list[str]
     """The edits as lines of Python on the arrays ``X`` and ``y``."""
     lines: list[str] = []
     rows = points.rows.copy()
-    for edit in edits:
+    for edit, later in pairwise([*edits, None]):
+        if later is not None and edit[0] == later[0] == "move" and edit[1] == later[1]:
+            continue  # the last position of a point is the one that counts
         match edit:
             case ["move", row, *place]:
                 lines.append(f"X[{_at(rows, row)}] = {place!r}")
@@ -218,13 +221,34 @@ def fitting(
     """
     imports = [line for line in first if line.startswith("from ")]
     first = [line for line in first if line not in imports]
-    lines = ["import separatrix as sx", "from separatrix.exploration import read_table", *imports]
-    lines += [""]
-    lines += [f"X, y = {table.source}.arrays({list(names)!r}, {target!r})"]
+    lines = ["import separatrix as sx", *imports, "", *read_arrays(table, names, target)]
+    if "read_table" in lines[-1]:
+        lines.insert(1, "from separatrix.exploration import read_table")
     changes = [] if before is None else in_python(before, edits, len(table))
     if any("np." in line for line in (*first, *changes, *model)):
         lines.insert(0, "import numpy as np")
     return "\n".join([*lines, *first, *changes, *model])
+
+
+def read_arrays(table: PageTable, names: Sequence[str], target: str) -> list[str]:
+    """Lines that read the shown rows as ``X, y``: by ``scan``, and a sample as the page does."""
+    if table.options is None or target in table.booleans:
+        return [f"X, y = {table.source}.arrays({list(names)!r}, {target!r})"]
+    columns = [name for name in dict.fromkeys(names) if name != target]
+    call = scan_call(table, target, columns=columns, missing="drop")
+    return [f"rows = {call}", "X, y = rows.read().arrays()"]
+
+
+def scan_call(table: PageTable, target: str, **given: Any) -> str:
+    """The call of ``scan`` that reads the shown rows, for a table that is shown whole."""
+    assert table.options is not None
+    ignored = ("", "columns", "drop", "id") if "columns" in given else ("",)
+    options = {k: v for k, v in table.options.items() if k not in ignored} | given
+    if table.column(target).dtype.kind == "f":
+        kind = "discrete" if target in table.classes else "numeric"
+        options["kinds"] = {**options.get("kinds", {}), target: kind}
+    words = "".join(f", {name}={value!r}" for name, value in options.items())
+    return f"sx.scan({table.options['']}, target={target!r}{words})"
 
 
 # -------------------------------------------------------------------------------------------------

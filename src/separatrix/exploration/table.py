@@ -44,6 +44,9 @@ class PageTable:
         Rows of the whole table; None if all are here.
     words : tuple of str, default=()
         The table and how it is read, as words of the command line; none for one in memory.
+    options : dict, default=None
+        The parameters of :func:`separatrix.scan` that read all of these rows, with the table as an
+        expression under ``""``; None for a sample, which ``scan`` does not draw.
     booleans : frozenset of str, default=frozenset()
         Columns of true (1) and false (0).
     """
@@ -54,6 +57,7 @@ class PageTable:
     source: str = "table"
     total: int | None = None
     words: tuple[str, ...] = ()
+    options: Mapping[str, Any] | None = None
     booleans: frozenset[str] = frozenset()
     rows: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 

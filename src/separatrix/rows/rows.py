@@ -26,6 +26,7 @@ from separatrix.rows.schema import (
     column_names,
     concatenate,
     matrix_columns,
+    to_array,
     value_terms,
 )
 from separatrix.rows.split import Keys, split_rows
@@ -223,6 +224,34 @@ class InMemory(Rows):
     def read(self) -> Self:
         """Return the rows themselves."""
         return self
+
+    def truth(self) -> NDArray[Any]:
+        """The target as a column of numbers, or of class names."""
+        if self.schema.targets[0].kind is Kind.NUMERIC:
+            return np.asarray(self.block.y[:, 0])
+        names = np.array([str(term.level) for term in self.block.targets])
+        return np.asarray(names[np.argmax(self.block.y, axis=1)])
+
+    def arrays(self) -> tuple[Floats, NDArray[Any]]:
+        """``X, y``: the columns of numbers as a matrix, and the target as numbers or class names.
+
+        Examples
+        --------
+        >>> import separatrix as sx
+        >>> rows = sx.scan({"a": [1.0, 2.5], "b": ["u", "v"]}, target="b").read()
+        >>> rows.arrays()
+        (array([[1. ],
+               [2.5]]), array(['u', 'v'], dtype='<U1'))
+        """
+        other = [c.name for c in self.schema.columns if c.kind is not Kind.NUMERIC]
+        if other:
+            raise InputError(
+                f"columns of levels are not numbers: {', '.join(other)}.",
+                remedy="Choose columns=[…] of numbers in scan; estimators encode all columns.",
+            )
+        values = [Term(column.name) for column in self.schema.columns]
+        at = [self.block.terms.position[term] for term in values]
+        return np.ascontiguousarray(to_array(self.block.x[:, at])), self.truth()
 
     def take(self, index: NDArray[Any] | slice) -> Self:
         """Select rows by position or mask."""

@@ -18,7 +18,7 @@ from separatrix.messages import InputError, SeparatrixWarning
 from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
-from separatrix.rows.schema import Encoding, Kind, unit_weights
+from separatrix.rows.schema import Encoding, unit_weights
 from separatrix.rows.sources.source import FileSource
 from separatrix.rows.sources.stream import TableRows
 from separatrix.rows.split import TEST, class_codes, cut_again, deal_again, unit_keys
@@ -388,11 +388,7 @@ def by_name(model: Any, rows: InMemory) -> Any:
 
 def truth_of(rows: InMemory) -> NDArray[Any]:
     """The target as a column of numbers, or of class names."""
-    block = rows.block
-    if rows.schema.targets[0].kind is Kind.NUMERIC:
-        return np.asarray(block.y[:, 0])
-    names = np.array([str(term.level) for term in block.targets])
-    return np.asarray(names[np.argmax(block.y, axis=1)])
+    return rows.truth()
 
 
 def error_on(model: Any, rows: InMemory) -> float:

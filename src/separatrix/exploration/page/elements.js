@@ -37,6 +37,23 @@ export function short(text, most) {
   return text.length > most ? `${text.slice(0, Math.ceil(half))}…${text.slice(-Math.floor(half))}` : text;
 }
 
+/** A name in at most three lines of about `most` letters, broken at spaces where there are some. */
+export function broken(text, most) {
+  const lines = [""];
+  for (const word of text.split(/(?<=[\s_\-])/)) {
+    for (let rest = word; rest;) {
+      const room = most - lines.at(-1).length;
+      if (rest.trimEnd().length <= room) { lines[lines.length - 1] += rest; break; }
+      if (lines.at(-1)) { lines.push(""); continue; }
+      lines[lines.length - 1] = rest.slice(0, most);
+      rest = rest.slice(most);
+      if (rest) lines.push("");
+    }
+  }
+  const shown = lines.map((line) => line.trim()).filter(Boolean);
+  return shown.length > 3 ? [shown[0], shown[1], short(shown.slice(2).join(" "), most)] : shown;
+}
+
 /**
  * A slider from low to high, linear or logarithmic; `steps` places.
  * oninput(value) while it moves, onchange(value) when it rests. set(value) moves it silently.

@@ -7,7 +7,7 @@
 
 import { fromAddress, toAddress } from "./address.js";
 import { element } from "./elements.js";
-import { download, standalone } from "./save.js";
+import { download, snapshot, standalone } from "./save.js";
 import { ask, session } from "./server.js";
 
 const host = document.querySelector("#view");
@@ -15,6 +15,7 @@ const status = document.querySelector("#status");
 const dialog = document.querySelector("#code");
 
 let about, views, current;
+let problem = null; // what is wrong, beside the control that was used last
 
 function usable(view) {
   if (view.needs === "model") return about.model;
@@ -28,6 +29,14 @@ function usable(view) {
 function say(text, wrong = false) {
   status.textContent = text;
   status.classList.toggle("wrong", wrong);
+  problem?.remove();
+  problem = null;
+  const control = wrong && host.contains(document.activeElement) && document.activeElement.closest(".field, .check, .row, .costs");
+  status.classList.toggle("beside", Boolean(control));
+  if (!control) return;
+  // for the eye alone: the status is read out already
+  problem = element("p", { class: "problem", "aria-hidden": "true" }, text);
+  control.after(problem);
 }
 
 /** What the open view may use. */
@@ -50,10 +59,11 @@ class Page {
     document.body.dataset.idle = "false";
     try {
       const answer = await ask(this.name, question, { ...this.state, ...more });
-      if (answer && this.open && status.classList.contains("wrong")) say("");
+      if (answer && this.open && this.failed === question) this.failed = say("");
       return this.open ? answer : null;
     } catch (problem) {
       if (this.open) say(problem.message, true);
+      this.failed = question; // until it is answered: another one that is answered mends nothing
       return null;
     } finally {
       clearTimeout(late);
@@ -93,6 +103,7 @@ class Page {
   buttons(...more) {
     return element("p", { class: "row" }, ...more,
       element("button", { type: "button", onclick: () => this.save() }, "Save picture"),
+      element("button", { type: "button", onclick: () => this.savePage() }, "Save page"),
       element("button", { type: "button", onclick: () => this.code() }, "Python"),
       element("button", { type: "button", onclick: () => this.link() }, "Copy link"));
   }
@@ -104,7 +115,24 @@ class Page {
     say("The picture is among your downloads.");
   }
 
+  /** Save what is seen as one HTML file: pictures, numbers, names of controls with their values, and the code. */
+  async savePage() {
+    await this.answered();
+    const python = typeof this.python === "function" ? await this.python() : this.python;
+    download(`separatrix-${this.name}.html`, await snapshot(host, {
+      title: `${document.title} · ${document.querySelector("#about").textContent}`, python,
+      state: toAddress(this.name, this.state), command: about.command,
+    }), "text/html");
+    say("The page is among your downloads; it needs no server.");
+  }
+
+  /** Until no question is open: the last position of a point has its model then. */
+  async answered() {
+    while (this.open && this.pending) await new Promise(requestAnimationFrame);
+  }
+
   async code(text, title = "The same model in Python") {
+    await this.answered();
     const shown = text ?? (typeof this.python === "function" ? await this.python() : this.python);
     if (!shown) return;
     dialog.querySelector("h2").textContent = title;

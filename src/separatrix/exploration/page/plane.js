@@ -15,6 +15,12 @@ export function ticks(low, high, most = 6) {
   return marks.map((v) => (Math.abs(v) < step * 1e-9 ? 0 : Number(v.toPrecision(12))));
 }
 
+/** The text of a tick, or its lines. */
+function written(text, x, y, anchor) {
+  const lines = [text].flat();
+  return svg("text", { x, y, "text-anchor": anchor }, ...(lines.length < 2 ? lines : lines.map((line, i) => svg("tspan", { x, dy: i ? "1.1em" : 0 }, line))));
+}
+
 export class Plane {
   /** label: what a screen reader calls the picture; size in units of the SVG. */
   constructor({ label, width = 640, height = 480, left = 56, right = 12, top = 12, bottom = 46 }) {
@@ -61,10 +67,10 @@ export class Plane {
     const marks = [
       ...pairs(xTicks, x, 7).map(([v, text]) => svg("g", { class: "tick" },
         svg("line", { class: "grid", x1: this.px(v), x2: this.px(v), y1: this.top, y2: bottom }),
-        svg("text", { x: this.px(v), y: bottom + 16, "text-anchor": "middle" }, text))),
+        written(text, this.px(v), bottom + 16, "middle"))),
       ...pairs(yTicks, y, 6).map(([v, text]) => svg("g", { class: "tick" },
         svg("line", { class: "grid", x1: this.left, x2: this.width - this.right, y1: this.py(v), y2: this.py(v) }),
-        svg("text", { x: this.left - 6, y: this.py(v) + 4, "text-anchor": "end" }, text))),
+        written(text, this.left - 6, this.py(v) + 4 - (Array.isArray(text) ? 6 * (text.length - 1) : 0), "end"))),
     ];
     const middle = (this.top + bottom) / 2;
     this.axes.replaceChildren(

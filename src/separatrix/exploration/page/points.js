@@ -2,8 +2,11 @@
 // Every change becomes an edit (edits.py): ["move", row, x, y], ["add", x, y, value],
 // ["label", row, value], ["delete", row]; the view holds the list, so that undo drops the last one.
 
-import { digits, svg } from "./elements.js";
+import { digits, element, svg } from "./elements.js";
 import { series } from "./plane.js";
+
+/** Points and rings above so many are drawn smaller and fainter, so that the picture stays readable. */
+const MANY = 400;
 
 export const SHAPES = [
   "M0-4.6A4.6 4.6 0 1 1 0 4.6A4.6 4.6 0 1 1 0-4.6Z", "M-4.2-4.2H4.2V4.2H-4.2Z",
@@ -63,6 +66,7 @@ export class Points {
       this.nodes.delete(row);
     }
     this.list = list;
+    this.group.classList.toggle("many", list.length > MANY);
     this.rings(new Set(list.filter((p) => p.ring).map((p) => p.row)));
     if (this.current >= list.length) this.current = -1;
     this.#cursor();
@@ -72,6 +76,8 @@ export class Points {
   rings(rows) {
     const layer = this.plane.layer("rings");
     this.ringed ??= new Map();
+    const many = this.list.length > MANY;
+    layer.classList.toggle("many", many);
     for (const [row, node] of this.ringed) {
       if (rows.has(row)) continue;
       node.remove();
@@ -80,9 +86,10 @@ export class Points {
     for (const { row, x, y } of this.list) {
       if (!rows.has(row)) continue;
       if (!this.ringed.has(row)) {
-        this.ringed.set(row, svg("circle", { class: "ring", r: 7.5 }));
+        this.ringed.set(row, svg("circle", { class: "ring" }));
         layer.append(this.ringed.get(row));
       }
+      write(this.ringed.get(row), "r", many ? "5.5" : "7.5");
       this.#place(this.ringed.get(row), { x, y });
     }
   }
@@ -90,6 +97,12 @@ export class Points {
   #place(node, { x, y, size }) {
     const scale = size === undefined ? "" : ` scale(${size.toFixed(2)})`;
     write(node, "transform", `translate(${this.plane.px(x).toFixed(2)} ${this.plane.py(y).toFixed(2)})${scale}`);
+  }
+
+  /** The place, or the nearest one within the axes: a point that left the picture could not be taken back. */
+  #within(place) {
+    const { x, y } = this.plane;
+    return [x, y].map(([low, high], i) => Number(Math.min(high, Math.max(low, place[i])).toPrecision(6)));
   }
 
   #down(event) {
@@ -112,7 +125,7 @@ export class Points {
 
   #move(event) {
     if (!this.drag) return;
-    const [x, y] = this.plane.at(event).map((v) => Number(v.toPrecision(6)));
+    const [x, y] = this.#within(this.plane.at(event));
     const { point } = this.drag;
     this.drag.moved = true;
     Object.assign(point, { x, y });
@@ -172,9 +185,12 @@ export class Points {
     else if (key === "f") this.#flip(point);
     else if (key === "Delete" || key === "Backspace") this.#delete(point);
     else if (moves[key]) {
-      const [x, y] = [point.x + moves[key][0] * step * span[0], point.y + moves[key][1] * step * span[1]];
-      const place = [x, y].map((v) => Number(v.toPrecision(6)));
-      this.onedit(["move", point.row, ...place], true);
+      const place = [point.x + moves[key][0] * step * span[0], point.y + moves[key][1] * step * span[1]];
+      const [x, y] = this.#within(place);
+      Object.assign(point, { x, y }); // the next key goes on from here, whether or not the answer has come
+      this.#place(this.nodes.get(point.row), point);
+      this.#cursor();
+      this.onedit(["move", point.row, x, y], true);
     } else return;
     event.preventDefault();
   }
@@ -183,6 +199,22 @@ export class Points {
 /** Of 2 000 points most stay as they are: what is equal is not written again. */
 function write(node, name, value) {
   if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
+/** The names of the classes, each beside the shape and color of its points. */
+export function legend() {
+  const node = element("ul", { class: "legend", "aria-label": "Classes" });
+  return {
+    node,
+    show(labels) {
+      const now = JSON.stringify(labels);
+      if (node.dataset.labels === now) return;
+      node.dataset.labels = now;
+      node.replaceChildren(...labels.map((label, i) => element("li", {},
+        svg("svg", { viewBox: "-7 -7 14 14", "aria-hidden": "true" }, svg("path", { d: SHAPES[i % SHAPES.length], fill: series(i) })),
+        element("span", {}, label))));
+    },
+  };
 }
 
 /** What a screen reader hears of a point. */

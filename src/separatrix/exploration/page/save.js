@@ -1,6 +1,6 @@
 // The picture as a file: the SVG as it is seen, with its canvas as an image inside.
 
-import { svg } from "./elements.js";
+import { element, svg } from "./elements.js";
 
 const PARTS = [
   "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
@@ -63,4 +63,44 @@ export function download(name, text, type = "image/svg+xml") {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/**
+ * The text of an HTML file of what is seen: pictures with their colors inside, numbers and texts, and the
+ * controls as they stand, out of use. It loads nothing and runs nothing.
+ */
+export async function snapshot(host, { title, python, state, command }) {
+  const style = await (await fetch(new URL("style.css", import.meta.url))).text();
+  const copy = host.cloneNode(true);
+  const canvases = copy.querySelectorAll("canvas");
+  host.querySelectorAll("canvas").forEach((canvas, i) => {
+    if (!canvas.width || !canvas.height) return canvases[i].remove();
+    const image = element("img", { src: canvas.toDataURL(), alt: "" });
+    for (const side of ["left", "top", "width", "height"]) image.style[side] = canvas.style[side];
+    return canvases[i].replaceWith(image);
+  });
+  const controls = copy.querySelectorAll("input, select, button");
+  host.querySelectorAll("input, select, button").forEach((control, i) => {
+    const twin = controls[i];
+    twin.setAttribute("disabled", "");
+    if (control.type === "checkbox") twin.toggleAttribute("checked", control.checked);
+    else if (control.localName === "input") twin.setAttribute("value", control.value);
+    if (control.localName === "select") {
+      [...twin.options].forEach((option, j) => option.toggleAttribute("selected", j === control.selectedIndex));
+    }
+    if (control.localName === "button") twin.remove();
+  });
+  for (const help of copy.querySelectorAll(".controls > .quiet")) help.remove(); // how to use the controls
+  const code = [
+    python && element("details", {}, element("summary", {}, "The same model in Python"), element("pre", {}, element("code", {}, python))),
+    command && element("p", { class: "quiet" }, "To play with it: ", element("code", {}, command), ", then add ", element("code", {}, state), " to the address that it prints."),
+  ].filter(Boolean);
+  const body = element("body", {}, element("header", {}, element("p", { class: "brand" }, title)), copy, ...code);
+  const head = element("head", {}, element("meta", { charset: "utf-8" }),
+    element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
+    element("meta", { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'; img-src data:" }),
+    element("title", {}, title));
+  const sheet = `${style}\n.plane img { position: absolute; pointer-events: none; image-rendering: auto; }`;
+  head.append(element("style", {}, sheet));
+  return `<!doctype html>\n<html lang="en">${head.outerHTML}${body.outerHTML}</html>\n`;
 }

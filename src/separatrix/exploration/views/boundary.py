@@ -203,18 +203,16 @@ def boxes(state: ViewState, _: Floats) -> ChosenEstimator:
 
 def process(state: ViewState, x: Floats) -> ChosenEstimator:
     """σ(f) with f from a Gaussian process of a given bandwidth."""
-    process_rows = 500  # rows of a Gaussian process at most: its fit takes the cube of them
-    if len(x) > process_rows:
-        raise InputError(
-            f"a Gaussian process of {len(x):,} rows is too slow to follow the hand.",
-            remedy=f"Show at most {process_rows} rows, or choose another model.",
-        )
+    given: dict[str, Any] = {"optimizer": None}
+    if len(x) > 500:  # rows whose cube still follows the hand; more stand behind inducing points
+        given["n_inducing"] = 32
     widths = tuple(float(f"{w:.6g}") for w in _bandwidth(state) * x.std(axis=0))
     kernel = Constant(4.0) * Gaussian(widths)
     text = f"sx.kernels.Constant(4.0) * sx.kernels.Gaussian({widths!r})"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
     return ChosenEstimator(
-        sx.GaussianProcessClassifier(kernel, optimizer=None),
-        f"sx.GaussianProcessClassifier({text}, optimizer=None)",
+        sx.GaussianProcessClassifier(kernel, **given),
+        f"sx.GaussianProcessClassifier({text}, {arguments})",
     )
 
 
@@ -310,7 +308,10 @@ def picture(session: Session, state: ViewState) -> Picture:
     numbers = [name for name in table.numbers if name != target]
     projected = state.choice("plane", ["columns", "discriminant"]) == "discriminant"
     # Columns and rows of the grid at rest, and of the one while a point is dragged.
-    edits, grid = state.items("edits"), (56, 42) if state.flag("moving") else (96, 72)
+    moving = state.flag("moving")
+    edits, grid = state.items("edits"), (56, 42) if moving else (96, 72)
+    if moving and state.values.get("model") == "vote" and len(table) > 1_000:
+        grid = (40, 30)  # every cell is a sum over all points
     if projected:
         before, axes = session.once(("plane", target), lambda: _project(table, numbers, target))
         result = Picture(table, target, numbers, axes, before, edits, grid, projected=True)

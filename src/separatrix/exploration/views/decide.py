@@ -29,6 +29,7 @@ from separatrix.exploration.state import (
     make_plain,
     pack,
     plain_models,
+    scan_call,
 )
 from separatrix.messages import InputError
 from separatrix.probability.reliability import reliability
@@ -79,13 +80,16 @@ def code(session: Session, state: ViewState) -> dict[str, Any]:
 
 
 def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix) -> str:
+    table = session.table
+    whole = table.options is not None and target not in table.booleans
+    rows = scan_call(table, target) if whole else f"{table.source}.scan({target!r})"
     return "\n".join(
         [
             "import separatrix as sx",
             "from separatrix.estimators.cross_validated import cross_validated_probabilities",
-            "from separatrix.exploration import read_table",
+            *([] if whole else ["from separatrix.exploration import read_table"]),
             "",
-            f"rows = {session.table.source}.scan({target!r})",
+            f"rows = {rows}",
             f"calibrated = {calibrate_scores(state)[1]}",
             f"model = sx.RejectOption(calibrated, costs={chosen.python()}).fit(rows)",
             "",

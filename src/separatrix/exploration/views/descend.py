@@ -13,7 +13,15 @@ from scipy.special import expit
 import separatrix as sx
 from separatrix.arrays import Floats, Ints
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, cells, certificate_state, finite, frame, pack
+from separatrix.exploration.state import (
+    ViewState,
+    cells,
+    certificate_state,
+    finite,
+    frame,
+    pack,
+    read_arrays,
+)
 from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Hinge
@@ -204,8 +212,10 @@ def _reading(session: Session, state: ViewState, names: list[str], label: str | 
     table = session.table
     target = _target(table, state)
     lines = ["import numpy as np", "import separatrix as sx"]
-    lines += ["from separatrix.exploration import read_table", ""]
-    lines.append(f"X, y = {table.source}.arrays({names!r}, {target!r})")
+    reading = read_arrays(table, names, target)
+    if "read_table" in reading[0]:
+        lines.append("from separatrix.exploration import read_table")
+    lines += ["", *reading]
     if target in table.classes:
         return [*lines, f"y = y == {label!r}"]
     return [*lines, "y = y > np.median(y)"]

@@ -12,6 +12,7 @@ from sklearn.base import clone
 import separatrix as sx
 from separatrix.arrays import Floats
 from separatrix.catalogue import REGRESSION
+from separatrix.exploration.points import most_correlated, numeric_target
 from separatrix.exploration.session import Session
 from separatrix.exploration.state import (
     ChosenEstimator,
@@ -289,7 +290,7 @@ def scene_of(session: Session, state: ViewState) -> Scene:
         raise InputError(
             "a line needs two columns of numbers that vary.", remedy="Choose another view."
         )
-    target = state.choice("target", table.numbers, _target(table))
+    target = state.choice("target", table.numbers, numeric_target(table))
     others = [name for name in table.numbers if name != target]
     first = state.choice("x", others, most_correlated(table, others, target))
     second = state.choice("z", ["", *(name for name in others if name != first)])
@@ -322,28 +323,6 @@ def places_of(scene: Scene, state: ViewState, *, pairs: bool) -> tuple[Floats, l
     # Columns and rows of a field whose every place is a sum over all points.
     shape = (32, 24) if many else field
     return cells(scene.box[:2], shape), list(shape)
-
-
-def most_correlated(table: PageTable, names: list[str], target: str) -> str:
-    """The column with the largest |correlation| with the target."""
-    y = table.column(target)
-
-    def size(name: str) -> float:
-        known = ~np.isnan(table.columns[name]) & ~np.isnan(y)
-        x = table.columns[name][known]
-        if len(x) < 3 or x.min() == x.max() or y[known].min() == y[known].max():
-            return 0.0
-        return float(abs(np.corrcoef(x, y[known])[0, 1]))
-
-    return max(names, key=size)
-
-
-def _target(table: PageTable) -> str:
-    """The target of the table if it is numbers, else the last column of many distinct numbers."""
-    if table.target in table.numbers:
-        return str(table.target)
-    many = [name for name in table.numbers if name not in table.classes]
-    return (many or list(table.numbers))[-1]
 
 
 # -------------------------------------------------------------------------------------------------

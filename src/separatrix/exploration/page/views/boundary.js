@@ -5,7 +5,7 @@
 
 import { button, certificate, choice, digits, element, figures, slider } from "../elements.js";
 import { Plane } from "../plane.js";
-import { KEYS, Points, spoken, withEdit } from "../points.js";
+import { KEYS, legend, Points, spoken, withEdit } from "../points.js";
 import { unpack } from "../server.js";
 import { caption, CONTROLS, MODELS } from "./boundary/controls.js";
 import { lines, outlines, shade, sketch } from "./boundary/draw.js";
@@ -25,7 +25,8 @@ export function mount(host, page) {
   const plane = new Plane({ label: "Regions of the classes" });
   for (const layer of ["outlines", "lines"]) plane.layer(layer);
   const [sentence, pieces] = [element("p", { class: "quiet" }), element("p", { class: "quiet" })];
-  const [numbers, proof] = [figures(), certificate()];
+  const [numbers, proof, names] = [figures(), certificate(), legend()];
+  proof.show(null);
   const modelControls = element("div", { class: "controls" });
   let answer = null; // of the last fit
   let chosen = {}; // its model, and the place of the pair whose margins are drawn
@@ -81,9 +82,7 @@ export function mount(host, page) {
     outlines(plane, answer);
     (moving ? sketch : lines)(plane, answer, field, n, chosen);
     const ringed = new Set(union(field.support ?? [], chosen));
-    points.show(Array.from(rows, (row, i) => ({
-      row, x: answer.x[2 * i], y: answer.x[2 * i + 1], group: groups[i], label: answer.labels[groups[i]], ring: ringed.has(row),
-    })));
+    place(answer, (row) => ringed.has(row));
     sentence.textContent = caption(chosen, answer);
     tell(answer, field.support && union(field.support, {}).length);
     proof.show(answer.certificate);
@@ -91,6 +90,25 @@ export function mount(host, page) {
     plane.node.dataset.drawn = turn;
     known = known?.key === key() ? known : null;
     ready();
+  }
+
+  /** Points and the names of their classes. */
+  function place({ rows, x, groups, labels }, ring) {
+    const size = rows.length > 400 ? 0.7 : undefined;
+    names.show(labels);
+    points.show(Array.from(rows, (row, i) => ({
+      row, x: x[2 * i], y: x[2 * i + 1], group: groups[i], label: labels[groups[i]], ring: ring(row), size,
+    })));
+  }
+
+  /** The points alone, while the first fit is under way. */
+  async function begun() {
+    page.say("Fitting…");
+    if (state.plane !== "columns") return;
+    const given = await page.ask("points");
+    if (!given || answer) return;
+    plane.range({ x: given.box[0], y: given.box[1], xLabel: given.axes[0], yLabel: given.axes[1] });
+    place({ ...given, x: unpack(given.x), rows: unpack(given.rows), groups: unpack(given.groups) }, () => false);
   }
 
   function tell({ error, without, rows, labels }, support) {
@@ -109,9 +127,11 @@ export function mount(host, page) {
     page.rest();
     const current = ++turn;
     const rest = !moving;
+    if (!answer) begun();
     const given = await page.ask("fit", { moving });
     if (!given || current !== turn) return;
     const [x, rows, groups] = [unpack(given.points.x), unpack(given.points.rows), unpack(given.points.groups)];
+    if (!answer) page.say("");
     answer = { ...given, x, rows, groups, field: { ...given.field, values: unpack(given.field.values) } };
     chosen = { model: state.model, pair: pairOf(state.pair, given) };
     panel.refresh(Boolean(given.field.support));
@@ -153,7 +173,7 @@ export function mount(host, page) {
     element("div", { class: "controls" }, panel.model, modelControls, ...panel.plane,
       element("p", { class: "row" }, back, button("Reset points", () => page.change({ edits: [] }))),
       element("p", { class: "quiet" }, "Drag a point; double click adds one, Shift+click changes its class, Alt+click deletes it. ", KEYS)),
-    element("div", { class: "picture" }, plane.node, sentence),
+    element("div", { class: "picture" }, names.node, plane.node, sentence),
     element("div", { class: "side" }, numbers.node, proof.node, pieces, page.buttons())));
 
   return {
@@ -209,7 +229,7 @@ function controls(page, modelControls, onslide) {
   const plane = choice({ label: "Plane", options: planes, value: state.plane, onchange: (value) => rest({ plane: value }) }).node;
   const target = choice({ label: "Classes", options: Object.keys(table.classes), value: state.target, onchange: (value) => rest({ target: value, pair: null }) }).node;
   const model = choice({ label: "Model", options: [...MODELS, ...page.plain.classification], value: state.model, onchange: (value) => page.change({ model: value }) }).node;
-  let shown = null;
+  let shown = null; // what the controls of the model were made for
   let [of, margins] = [null, false]; // whether the model has binary SVMs, whose margins can be drawn
 
   function refresh(support = state.model === "svm") {
@@ -217,19 +237,20 @@ function controls(page, modelControls, onslide) {
     margins ||= support;
     for (const node of [across, up]) node.hidden = state.plane === "discriminant";
     const labels = table.classes[state.target];
+    const all = CONTROLS[state.model] ?? [];
+    for (const { name, options, start } of all) state[name] ??= options ? options[0][0] : start;
     const now = JSON.stringify([state.model, state.kernel, labels, margins]);
-    if (now === shown) return;
+    if (now === shown) return; // a control that is made anew loses the focus
     shown = now;
-    const list = (CONTROLS[state.model] ?? []).filter(({ only }) => !only || only(state));
+    const list = all.filter(({ only }) => !only || only(state));
     modelControls.replaceChildren(...list.map((given) => control(given, page, onslide)));
     if (margins && labels.length > 2) modelControls.append(pairs(labels, page));
   }
   return { model, plane: [plane, across, up, target], refresh };
 }
 
-function control({ name, label, options, start, ...more }, page, onslide) {
+function control({ name, label, options, ...more }, page, onslide) {
   const { state } = page;
-  state[name] ??= options ? options[0][0] : start;
   if (!options) return slider({ label, value: state[name], ...more, oninput: (value) => onslide({ [name]: value }) }).node;
   const number = typeof options[0][0] === "number";
   return choice({ label, options, value: state[name], onchange: (v) => page.change({ [name]: number ? Number(v) : v }) }).node;

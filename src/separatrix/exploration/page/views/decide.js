@@ -24,7 +24,9 @@ export function mount(host, page) {
   state.target ??= table.target in table.classes ? table.target : Object.keys(table.classes)[0];
   state.model ??= "logistic";
   state.calibration ??= "platt";
-  state.abstain ??= true;
+  // the answer that abstention was decided for; null: decided by hand
+  let chosenFor = state.abstain === undefined && state.reject === undefined ? "" : null;
+  state.abstain ??= chosenFor === null;
   state.reject ??= 0.2;
 
   const pictures = { confusion: confusion(), roc: roc(), coverage: coverage(), calibration: calibration() };
@@ -81,19 +83,34 @@ export function mount(host, page) {
 
   const rest = () => page.say(spoken);
 
+  function abstain(changes) {
+    chosenFor = null;
+    page.change(changes);
+  }
+
+  /** Unless the hand has decided, rows are rejected where that does not raise the mean cost. */
+  function decideAbstention() {
+    if (chosenFor === null || chosenFor === requested) return;
+    chosenFor = requested;
+    const now = costs();
+    const decided = decide(answer, now, state.reject);
+    const [rejecting, forced] = [outcome(answer, decided.decision, now, state.reject), outcome(answer, decided.best, now, null)];
+    state.abstain = rejecting.rejected > 0 && rejecting.mean <= forced.mean;
+  }
+
   // The chosen points are dragged, too: along the ROC curve the threshold, along coverage the cost of a rejection.
   dragged(pictures.roc.plane, ([x, y]) => {
     if (answer?.k === 2) setThreshold(Math.min(0.99, Math.max(0.01, nearest(answer.curve, x, y))));
   }, rest);
   dragged(pictures.coverage.plane, ([x]) => {
-    if (answer) page.change({ abstain: true, reject: Math.min(1e6, costAt(risks, x)) });
+    if (answer) abstain({ abstain: true, reject: Math.min(1e6, costAt(risks, x)) });
   }, rest);
 
   /** Sliders of two classes, or a table of costs; and what a rejection costs. */
   function controls() {
     const [k, positive] = [answer.labels.length, answer.positive];
-    const reject = slider({ label: "Cost of a rejection", value: state.reject, ...REJECT, oninput: (v) => page.change({ reject: v, abstain: true }), onchange: rest });
-    const may = tick({ label: "May abstain", value: state.abstain, onchange: (abstain) => (page.change({ abstain }), rest()) });
+    const reject = slider({ label: "Cost of a rejection", value: state.reject, ...REJECT, oninput: (v) => abstain({ reject: v, abstain: true }), onchange: rest });
+    const may = tick({ label: "May abstain", value: state.abstain, onchange: (may_) => (abstain({ abstain: may_ }), rest()) });
     if (k > 2) {
       hand.replaceChildren(may.node, reject.node);
       matrix.replaceChildren(costMatrix({ labels: answer.labels, costs: costs(), onchange: (i, j, v) => setCost([[i, j, v]]) }));
@@ -173,6 +190,7 @@ export function mount(host, page) {
         };
         method.fill(calibrations(), state.calibration);
         positive.fill(answer.labels, answer.labels[answer.positive]);
+        decideAbstention();
         controls();
         pictures.roc.base(answer);
         pictures.calibration.base(answer);

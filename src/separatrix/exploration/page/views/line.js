@@ -182,7 +182,19 @@ export function mount(host, page) {
     proof.show({ holds: true, text: `A point of the path: all ${path.alphas.length} have a duality gap of at most ${digits(path.gap, 3)}.` });
   }
 
+  /** The points alone, while the first fit is under way. */
+  async function begun() {
+    page.say("Fitting…");
+    if (state.z) return;
+    const given = await page.ask("points");
+    if (!given || answer) return;
+    const places = unpack(given.x);
+    plane.range({ x: given.box[0], y: given.box[1], xLabel: given.axes[0], yLabel: given.axes[1] });
+    points.show(Array.from(unpack(given.rows), (row, i) => ({ row, x: places[2 * i], y: places[2 * i + 1], size: 0.85 })));
+  }
+
   async function ask() {
+    if (!answer) begun();
     if (state.model === "process" && state.length === undefined) {
       const learned = await page.ask("learn");
       if (learned && state.model === "process") page.change(learned);
@@ -190,6 +202,7 @@ export function mount(host, page) {
     }
     const fit = await page.ask("fit");
     if (!fit) return;
+    if (!answer) page.say("");
     answer = fit;
     values = unpack(fit.values);
     if (fit.path) for (const key of ["coefs", "intercepts", "r2", "rmse", "freedom", "gcv"]) if (fit.path[key]) fit.path[key] = unpack(fit.path[key]);

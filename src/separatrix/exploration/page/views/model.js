@@ -108,7 +108,7 @@ export function mount(host, page) {
     if (answer.parts) drawParts(plane, answer.parts, answer.label);
     plane.description.textContent = `${stored.target} is predicted as ${text}. ${describe(answer.parts)}`;
     page.offer({ plane, python: answer.python });
-    page.say(`Prediction: ${text}.`);
+    page.rest(() => page.say(`Prediction: ${text}.`), 250); // once, when the slider rests
     controls.forEach((c, j) => c.set(answer.row[j]));
   }
 

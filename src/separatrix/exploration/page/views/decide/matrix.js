@@ -1,6 +1,6 @@
 // Costs of several classes: a small table, a row for each true class, a column for each prediction.
 
-import { element, short } from "../../elements.js";
+import { element } from "../../elements.js";
 
 export function costMatrix({ labels, costs, onchange }) {
   const cell = (i, j) => {
@@ -19,7 +19,7 @@ export function costMatrix({ labels, costs, onchange }) {
   };
   return element("div", { class: "scroll", role: "group", "aria-label": "Costs of errors", tabindex: "0" }, element("table", { class: "costs" },
     element("caption", {}, "Cost of each error: true class down, prediction across"),
-    element("thead", {}, element("tr", {}, element("td"), ...labels.map((label) => element("th", { scope: "col", title: label, "aria-label": label }, short(label, 7))))),
+    element("thead", {}, element("tr", {}, element("td"), ...labels.map((label) => element("th", { scope: "col" }, label)))),
     element("tbody", {}, ...labels.map((label, i) =>
-      element("tr", {}, element("th", { scope: "row", title: label, "aria-label": label }, short(label, 9)), ...labels.map((_, j) => cell(i, j)))))));
+      element("tr", {}, element("th", { scope: "row" }, label), ...labels.map((_, j) => cell(i, j)))))));
 }

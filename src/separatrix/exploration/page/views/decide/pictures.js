@@ -1,6 +1,6 @@
 // The four pictures: confusion, ROC, risk against coverage, calibration.
 
-import { digits, short, svg } from "../../elements.js";
+import { broken, digits, short, svg } from "../../elements.js";
 import { Plane, series } from "../../plane.js";
 
 const SIZE = { width: 440, height: 300, left: 62, right: 14, top: 10, bottom: 44 };
@@ -9,7 +9,7 @@ const UNIT = [-0.02, 1.02];
 /** A fraction in per cent. */
 export const percent = (v) => (v === null ? "–" : `${digits(100 * v, 3)}\u00a0%`);
 
-const names = (labels, most) => labels.map((label, i) => [i, short(label, most)]);
+const names = (labels, most) => labels.map((label, i) => [i, broken(label, most)]);
 
 const mark = (plane, x, y, attributes = {}) =>
   svg("circle", { class: "chosen", cx: plane.px(x), cy: plane.py(y), r: 6, ...attributes });
@@ -17,7 +17,7 @@ const line = (plane, kind, places) => svg("path", { class: kind, d: plane.path(p
 
 /** Counts by class and decision, shaded by their share of the class. */
 export function confusion() {
-  const plane = new Plane({ label: "Confusion matrix", ...SIZE, left: 96 });
+  const plane = new Plane({ label: "Confusion matrix", ...SIZE, left: 96, bottom: 62 });
   return {
     plane,
     show({ labels }, { counts, rejected, n }, abstain) {
@@ -26,7 +26,7 @@ export function confusion() {
       const room = Math.max(3, Math.floor((SIZE.width - 110) / columns.length / 6.6));
       plane.range({
         x: [-0.5, columns.length - 0.5], y: [k - 0.5, -0.5], xLabel: "Decision", yLabel: "Class",
-        xTicks: names(columns, room), yTicks: names(labels, 10),
+        xTicks: names(columns, room), yTicks: names(labels, 11),
       });
       const [width, height] = [plane.px(1) - plane.px(0), plane.py(1) - plane.py(0)];
       const cells = counts.flatMap((row, i) => {
@@ -61,7 +61,7 @@ export function roc() {
     /** What no cost changes. */
     base({ labels, positive, curve }) {
       const name = labels[positive];
-      plane.range({ x: UNIT, y: UNIT, xLabel: `Others predicted as ${short(name, 24)}`, yLabel: `${short(name, 20)} detected` });
+      plane.range({ x: UNIT, y: UNIT, xLabel: `Others predicted as ${short(name, 34)}`, yLabel: `${short(name, 26)} detected` });
       const places = Array.from(curve.fpr, (x, i) => [x, curve.tpr[i]]);
       plane.layer("curves").replaceChildren(
         line(plane, "thin dashed", [[0, 0], [1, 1]]),
@@ -136,7 +136,7 @@ export function calibration() {
     plane,
     /** What no cost changes. */
     base({ labels, positive, bins }) {
-      plane.range({ x: UNIT, y: UNIT, xLabel: `Probability of ${short(labels[positive], 28)}`, yLabel: "Observed frequency" });
+      plane.range({ x: UNIT, y: UNIT, xLabel: `Probability of ${short(labels[positive], 36)}`, yLabel: "Observed frequency" });
       const places = bins.predicted.map((x, i) => [x, bins.observed[i]]);
       plane.layer("bars", { class: "bars" });
       plane.layer("edges");
