@@ -293,3 +293,20 @@ def test_parameters_without_effect_are_warned_of() -> None:
 def test_shape_of_initial_centers(shape: tuple[int, int], what: str) -> None:
     with pytest.raises(sx.InputError, match=f"does not match the number of .*{what}"):
         sx.KMeans(2, init=np.ones(shape)).fit(np.ones((5, 2)))
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_annealing_leaves_poor_local_minima(layout: str) -> None:
+    """Pairs of near clusters far from one another: Lloyd steps move no center between pairs."""
+    rng = np.random.default_rng(3)
+    places = np.array([[20.0 * i, 2.0 * j] for i in range(8) for j in range(2)])
+    x = np.repeat(places, 12, axis=0) + rng.normal(scale=0.1, size=(192, 2))
+    best = sx.KMeans(16, init=places).fit(x).inertia_
+    given = sparse.csr_array(x) if layout == "sparse" else x
+    poor = [sx.KMeans(16, init="random", n_init=1, random_state=s).fit(x) for s in range(5)]
+    annealed = [sx.KMeans(16, init="annealing", random_state=s).fit(given) for s in range(5)]
+    assert np.mean([m.inertia_ > 2.0 * best for m in poor]) >= 0.8
+    np.testing.assert_allclose([m.inertia_ for m in annealed], best, rtol=1e-9)
+    assert {m.n_evaluations_ for m in annealed} == {161}
+    assert all(m.certificate_.holds for m in annealed)
+    assert not hasattr(annealed[0].set_params(init="random").fit(x), "n_evaluations_")

@@ -20,6 +20,12 @@ CLUSTERERS: list[Row] = [
         unit_free=False,
     ),
     Row(
+        "KMeans, annealing",
+        lambda: sx.KMeans(3, init="annealing", random_state=0),
+        "clustering",
+        unit_free=False,
+    ),
+    Row(
         "KMedoids",
         lambda: sx.KMedoids(3, random_state=0),
         "clustering",

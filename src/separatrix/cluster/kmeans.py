@@ -21,7 +21,9 @@ from separatrix.cluster.base import (
     zero_one_columns,
 )
 from separatrix.cluster.initialization import (
+    draw,
     kmeans_plusplus,
+    lexicographic_order,
     random_centers,
     seed_generator,
     sparse_plusplus,
@@ -46,10 +48,44 @@ from separatrix.threads import on_one_blas_thread
 SAMPLE_ROWS = 50_000
 #: A table with more numbers than this is not copied: initial centers are drawn from a sample.
 MAX_COPIED = 2**25
+#: Moves of simulated annealing for each center.
+ANNEALING_MOVES = 10
+
+
+def anneal_centers(x: Matrix, w: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Centers by simulated annealing from those of k-means++: one center at a time goes to a row.
+
+    Two Lloyd steps follow each move, after which the clusters that lost and gained a center have
+    settled enough to be compared. A rise Δ of the inertia is taken with probability exp(−Δ/T); T
+    falls from a tenth of the inertia of a cluster to a thousandth.
+    """
+    is_sparse = sparse.issparse(x)
+    run = partial(streaming.sparse_lloyd if is_sparse else lloyd, x, w, max_iter=2)
+    order = lexicographic_order(x)
+    weight = w[order]
+    plusplus = sparse_plusplus if is_sparse else kmeans_plusplus
+    current = best = run(plusplus(x, w, k, rng))
+    moves = ANNEALING_MOVES * k
+    for move in range(moves):
+        if current.inertia == 0.0:  # every row is a center
+            break
+        temperature = current.inertia / k * 0.1 ** (1.0 + 2.0 * move / moves)
+        center, u = int(rng.integers(k)), rng.random(2)
+        centers, row = current.centers.copy(), order[draw(weight, u[:1])]
+        centers[center] = as_dense(x[row])[0]
+        trial = run(centers)
+        rise = trial.inertia - current.inertia
+        if rise <= 0.0 or u[1] < np.exp(-rise / temperature):
+            current = trial
+            best = min(best, current, key=lambda result: result.inertia)
+    return best.centers
+
+
 #: Of dense rows, and of sparse ones.
 INITIALIZATIONS = {
     "k-means++": (kmeans_plusplus, sparse_plusplus),
     "random": (random_centers, sparse_random),
+    "annealing": (anneal_centers, anneal_centers),
 }
 
 
@@ -63,10 +99,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeCluster
     ----------
     n_clusters : int, default=8
         Number of centers.
-    init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), \
-default="k-means++"
+    init : {"k-means++", "random", "annealing"}, callable or array-like of shape \
+(n_clusters, n_features), default="k-means++"
         How initial centers are chosen, a function ``init(X, n_clusters, random_state=…)`` that
-        returns them, or the centers themselves.
+        returns them, or the centers themselves. "annealing" searches among 10 ``n_clusters`` moves
+        of single centers: slower, and seldom at a poor local minimum.
     n_init : int or "auto", default="auto"
         Number of initializations, of which the best result is taken; "auto" is 1, and 10 for
         ``init="random"`` or a function.
@@ -100,6 +137,9 @@ default="k-means++"
         Sum of weights of every cluster.
     n_iter_ : int
         Number of Lloyd iterations.
+    n_evaluations_ : int
+        Of ``init="annealing"``, the positions of centers that were compared, in all
+        initializations.
     standardizer_ : Standardizer or None
     certificate_ : Certificate
         Whether the result is a fixed point, checked by a separate pass over all rows.
@@ -116,6 +156,8 @@ default="k-means++"
     - S. P. Lloyd, Least squares quantization in PCM, IEEE Transactions on Information Theory 28,
       1982.
     - D. Arthur and S. Vassilvitskii, k-means++: the advantages of careful seeding, SODA, 2007.
+    - S. Z. Selim and K. Alsultan, A simulated annealing algorithm for the clustering problem,
+      Pattern Recognition 24, 1991.
 
     Examples
     --------
@@ -252,9 +294,12 @@ default="k-means++"
         """Standardized centers of every initialization."""
         rough = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
         n_init = self._check_iterations(10 if rough else 1)
+        self.__dict__.pop("n_evaluations_", None)
         if isinstance(self.init, str):
-            draw = INITIALIZATIONS[self.init][int(sparse.issparse(x))]
-            return [draw(x, w, self.n_clusters, rng) for _ in range(n_init)]
+            if self.init == "annealing":
+                self.n_evaluations_ = n_init * (1 + ANNEALING_MOVES * self.n_clusters)
+            drawn_by = INITIALIZATIONS[self.init][int(sparse.issparse(x))]
+            return [drawn_by(x, w, self.n_clusters, rng) for _ in range(n_init)]
         if not callable(self.init) and n_init > 1:
             warn_as(
                 RuntimeWarning,
