@@ -53,7 +53,7 @@ def test_noise_is_not_better_than_the_baseline() -> None:
     assert any(text.startswith("SEP023 linear is") for text in warnings_about(study))
 
 
-def test_better_decisions_with_worse_probabilities_are_said() -> None:
+def test_better_decisions_with_worse_probabilities_are_warned_of() -> None:
     from separatrix.study.findings import warnings_about
 
     table = linear_table()
@@ -63,8 +63,8 @@ def test_better_decisions_with_worse_probabilities_are_said() -> None:
     overconfident = tuple(
         replace(score, value=2.0) if score.metric == "log_loss" else score for score in study.test
     )
-    said = warnings_about(replace(study, test=overconfident))
-    text = next(text for text in said if text.startswith("SEP023"))
+    messages = warnings_about(replace(study, test=overconfident))
+    text = next(text for text in messages if text.startswith("SEP023"))
     assert "logistic decides better than the baseline" in text
     assert "its probabilities are worse: log loss 2" in text
 

@@ -125,7 +125,7 @@ class Space:
             columns[name] = [levels[int(v)] for v in x[:, j]] if levels else x[:, j]
         return pa.table(columns)
 
-    def snapped(self, x: Floats) -> Floats:
+    def snap(self, x: Floats) -> Floats:
         """Points within the ranges, whole numbers where they have to be."""
         rounded = np.where(self.whole | self.discrete, np.rint(x), x)
         return np.clip(rounded, self.low, self.high)
@@ -134,7 +134,7 @@ class Space:
         """Points that fill the space evenly."""
         unit = qmc.Sobol(len(self.names), rng=np.random.default_rng(seed)).random(n)
         step = np.where(self.whole | self.discrete, 1.0, 0.0)  # each whole number as likely
-        return self.snapped(self.low - step / 2 + unit * (self.high - self.low + step))
+        return self.snap(self.low - step / 2 + unit * (self.high - self.low + step))
 
     def distances(self, x: Floats, known: Floats) -> Floats:
         """From each point to the nearest known one, in units of the ranges; ones if none is."""
@@ -371,7 +371,7 @@ def halfway(version: Any, space: Space) -> tuple[Floats, Floats]:
             point[j] = (inner + outer) / 2.0
             points.append(point)
             gaps.append(abs(outer - inner) / space.scale[j])
-    return space.snapped(np.array(points)), np.array(gaps)
+    return space.snap(np.array(points)), np.array(gaps)
 
 
 def on_boundary(
@@ -393,7 +393,7 @@ def on_boundary(
         ]
     a, b, of_a, of_b = a[apart], b[apart], labels[first][apart], of_b[apart]
     for _ in range(HALVINGS):
-        middle = space.snapped((a + b) / 2.0)
+        middle = space.snap((a + b) / 2.0)
         of_middle = np.asarray(model.predict(space.rows(middle)))
         same = of_middle == of_a
         # of whole numbers the middle may be one of the ends: then both are neighbors
@@ -473,7 +473,7 @@ def climb(x: Floats, space: Space, value: Any) -> Floats:
     best, step = float(value(x)[0]), 0.25
     while step > 1e-4:  # fractions of the range: finer ones are no other experiment
         moves = np.concatenate([np.diag(width * step), -np.diag(width * step)])
-        tried = space.snapped(x + moves)
+        tried = space.snap(x + moves)
         values = value(tried)
         at = int(values.argmax())
         if float(values[at]) > best * (1.0 + 1e-12):

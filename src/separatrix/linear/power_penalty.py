@@ -153,7 +153,7 @@ class PowerProblem:
         apart = (1.0 - theta) ** 2 * square - 2.0 * theta * (1.0 - theta) * along + theta**2 * moved
         return 0.5 * max(apart, 0.0) + float(np.maximum(excess, 0.0).sum())
 
-    def reweighted(self, beta: Floats) -> Floats:
+    def reweight(self, beta: Floats) -> Floats:
         """The minimum with λ|b|ᵖ replaced by the parabola ½ λ p |β|ᵖ⁻² b², which lies above it.
 
         It touches at β up to a constant, so that the objective decreases.
@@ -193,7 +193,7 @@ def _solve(problem: PowerProblem, beta: Floats) -> tuple[Floats, float, int]:
             problem.correlation, problem.target, problem.lam, problem.p, beta, SWEEPS
         )
         gap = problem.gap(beta)
-        for step in (problem.reweighted, problem.newton):
+        for step in (problem.reweight, problem.newton):
             moved = step(beta)
             if (closer := problem.gap(moved)) < gap:
                 beta, gap = moved, closer

@@ -45,7 +45,7 @@ def search_globally(
     """The lowest point among about ``max_evaluations``, ``start`` being one of them."""
     count, best, lowest = 0, start, f(start)
 
-    def counted(x: Floats) -> float:
+    def evaluate(x: Floats) -> float:
         nonlocal count, best, lowest
         count += 1
         value = f(x)
@@ -57,12 +57,12 @@ def search_globally(
     rng, x0 = np.random.default_rng(seed), np.clip(start, low, high)
     if solver == "annealing":
         optimize.dual_annealing(
-            counted, bounds, x0=x0, maxfun=max_evaluations, no_local_search=True, rng=rng
+            evaluate, bounds, x0=x0, maxfun=max_evaluations, no_local_search=True, rng=rng
         )
     else:
         generation = min(POPULATION * len(low), max(5, max_evaluations // 10))
         optimize.differential_evolution(
-            counted,
+            evaluate,
             bounds,
             x0=x0,
             init=_population(low, high, generation, rng),
