@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, one_number, reads_tables
+from separatrix.linear.spectrum import CenteredRows, GramSpectrum
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.messages import InputError, warn
 from separatrix.mixins import RegressorMixin
-from separatrix.optimize.convex import Certificate, Huber, Solution
+from separatrix.optimize.convex import Certificate, Huber, Solution, Status
 from separatrix.optimize.newton import newton
 from separatrix.parameters import declare_parameters
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Block
 from separatrix.statistics.moments import (
     FieldStatistic,
@@ -118,6 +121,7 @@ class HuberRegressor(RegressorMixin, LinearModel):
             raise InputError(f"tol={self.tol!r} is negative.", remedy="Use 0 or more.")
         prepared = prepare(self._training_rows(X, y, sample_weight))
         one_number(prepared.targets)
+        rows = prepared.rows
         accuracy = 1e-9  # relative gradient at which a fit ends; a finer ``tol`` is followed
         options = HuberOptions(
             epsilon=self.epsilon,
@@ -127,15 +131,18 @@ class HuberRegressor(RegressorMixin, LinearModel):
             tol=min(self.tol, accuracy) or accuracy,
             max_iter=self.max_iter,
         )
-        start = self._warm_start(prepared.moments.d)
-        solution = solve_huber(prepared.rows, prepared.moments, options, start)
+        start = self._warm_start(len(prepared.encoding.terms))
+        wide = isinstance(rows, ArrayRows) and rows.block.n <= rows.block.x.shape[1]
+        if isinstance(rows, ArrayRows) and wide and self.alpha > 0.0 and start is None:
+            solution = solve_huber_by_rows(rows.block, options)
+        else:
+            solution = solve_huber(rows, prepared.moments, options, start)
         self._accept(solution, prepared.encoding, flat=True)
         self.scale_ = solution.scale
         if start is not None:
             self.n_iter_ = solution.iterations
         residuals = [
-            block.y[:, 0] - block.matvec(self.coef_) - self.intercept_
-            for block in prepared.rows.blocks()
+            block.y[:, 0] - block.matvec(self.coef_) - self.intercept_ for block in rows.blocks()
         ]
         self.outliers_ = np.abs(np.concatenate(residuals)) > self.epsilon * self.scale_
         return self
@@ -169,6 +176,15 @@ class HuberRegressor(RegressorMixin, LinearModel):
 
 
 EPS = float(np.finfo(float).eps)
+#: Least σ, as a fraction of the objective per row, in units of the residuals.
+LEAST_SIGMA = 1e-9
+#: Tolerances within which a dual point is found where σ is at its floor, and the loss has kinks.
+AT_FLOOR = 100.0
+CLAIM = (
+    "Huber regression with concomitant scale: no other coefficients and scale have a lower "
+    "objective"
+)
+EXACT_PLANE = "A majority of rows lies on the plane exactly: the scale is zero."
 
 
 @dataclass(frozen=True)
@@ -194,10 +210,15 @@ class _ScaledProblem:
     penalty: Floats
     floor: float
     fit_intercept: bool
+    kept: bool = False
 
-    def target(self, z: Floats, y: Floats) -> Floats:
-        """Residuals of the least-squares fit, in their own units."""
-        return np.asarray((y[:, 0] - z @ self.start) / self.unit)
+    def chunks(self, block: Block) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """z, the residuals of the least-squares fit in their own units, and the weights."""
+        if self.kept:
+            yield block.x, block.y[:, 0], block.weights
+            return
+        for z, y, w in self.preconditioner.chunks(block):
+            yield z, (y[:, 0] - z @ self.start) / self.unit, w
 
     def split(self, theta: Floats) -> tuple[Floats, float, float]:
         """(β, a, σ)."""
@@ -206,38 +227,48 @@ class _ScaledProblem:
 
 
 class _Derivatives(FieldStatistic):
-    """Value, gradient and Hessian of the loss at ``theta``; adds up over blocks."""
+    """Value and gradient of the loss at ``theta``, and what makes up its Hessian.
 
-    sums = ("weight", "value", "gradient", "hessian")
+    Of the second derivatives in β, ``chosen`` are those of the outliers, which are fewer and leave
+    those of the others of all rows; or, with ``inliers``, of the others.
+    """
 
-    def __init__(self, scaled: _ScaledProblem, theta: Floats) -> None:
-        p = len(theta)
-        self.scaled, self.theta = scaled, theta
+    sums = ("weight", "value", "gradient", "chosen", "beside")
+
+    def __init__(self, scaled: _ScaledProblem, theta: Floats, *, inliers: bool = False) -> None:
+        r, extra = scaled.preconditioner.rank, 1 + int(scaled.fit_intercept)
+        self.scaled, self.theta, self.inliers = scaled, theta, inliers
         self.weight, self.value = 0.0, 0.0
-        self.gradient, self.hessian = np.zeros(p), np.zeros((p, p))
+        self.gradient = np.zeros(r + extra)
+        self.chosen, self.beside = np.zeros((r, r)), np.zeros((r + extra, extra))
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         beta, constant, sigma = self.scaled.split(self.theta)
-        loss = self.scaled.loss
-        for z, y, w in self.scaled.preconditioner.chunks(block):
-            ratio = (self.scaled.target(z, y) - z @ beta - constant) / sigma
-            u = loss.gradient(ratio)
-            extra = [np.ones_like(u), u] if self.scaled.fit_intercept else [u]
-            a = np.column_stack([z, *extra])
+        loss, r = self.scaled.loss, len(beta)
+        for z, target, w in self.scaled.chunks(block):
+            ratio = (target - z @ beta - constant) / sigma
+            u, curvature = loss.gradient(ratio), w * loss.second_derivative(ratio)
+            extra = np.column_stack([np.ones_like(u), u] if self.scaled.fit_intercept else [u])
             self.weight += float(w.sum())
             self.value += float(w @ (1.0 + 2.0 * loss.value(ratio))) * sigma
-            self.gradient -= 2.0 * (a.T @ (w * u))
+            weighted = extra * curvature[:, None]
+            sums = z.T @ np.column_stack([w * u, weighted])
+            self.gradient[:r] -= 2.0 * sums[:, 0]
+            self.gradient[r:] -= 2.0 * (extra.T @ (w * u))
             self.gradient[-1] += float(w @ (1.0 + u * u))  # which makes it Σ w (1 − u²)
-            a *= np.sqrt(w * loss.second_derivative(ratio) * (2.0 / sigma))[:, None]
-            self.hessian += a.T @ a
+            self.beside[:r] += sums[:, 1:]
+            self.beside[r:] += extra.T @ weighted
+            chosen = (curvature > 0.0) == self.inliers
+            part = z[chosen] * np.sqrt(w[chosen])[:, None]
+            self.chosen += part.T @ part
 
 
 class _HuberProblem:
     """The objective for :func:`newton`, with the derivatives of the last point cached."""
 
-    def __init__(self, rows: Rows, scaled: _ScaledProblem) -> None:
-        self.rows, self.scaled = rows, scaled
+    def __init__(self, rows: Rows, scaled: _ScaledProblem, gram: Floats) -> None:
+        self.rows, self.scaled, self.gram = rows, scaled, gram
         self._at: _Derivatives | None = None
 
     def _derivatives(self, theta: Floats) -> _Derivatives:
@@ -248,7 +279,6 @@ class _HuberProblem:
             penalty_gradient = self.scaled.penalty @ beta
             derivatives.value += float(beta @ penalty_gradient)
             derivatives.gradient[:r] += 2.0 * penalty_gradient
-            derivatives.hessian[:r, :r] += 2.0 * self.scaled.penalty
             self._at = derivatives
         return self._at
 
@@ -259,7 +289,18 @@ class _HuberProblem:
         return self._derivatives(theta).gradient
 
     def hessian(self, theta: Floats) -> Floats:
-        return self._derivatives(theta).hessian
+        derivatives, r = self._derivatives(theta), self.scaled.preconditioner.rank
+        among = self.gram - derivatives.chosen
+        # Part of a column's squares below which too few digits of the difference are left.
+        if (np.diag(among) < 1e-4 * np.diag(self.gram)).any():
+            among = self.rows.reduce(_Derivatives(self.scaled, theta, inliers=True)).chosen
+        hessian = np.empty((len(theta), len(theta)))
+        hessian[:r, :r] = among
+        hessian[:, r:] = derivatives.beside
+        hessian[r:, :r] = derivatives.beside[:r].T
+        hessian *= 2.0 / theta[-1]
+        hessian[:r, :r] += 2.0 * self.scaled.penalty
+        return hessian
 
     def lower(self, theta: Floats) -> Floats:
         """Let σ decrease fast only where (b, a) are nearly stationary, lest inliers be lost."""
@@ -294,8 +335,7 @@ class _DualSums(FieldStatistic):
         """Add the rows of a block."""
         beta, constant, sigma = self.scaled.split(self.theta)
         r = self.scaled.preconditioner.rank
-        for z, y, w in self.scaled.preconditioner.chunks(block):
-            target = self.scaled.target(z, y)
+        for z, target, w in self.scaled.chunks(block):
             residual = target - z @ beta - constant
             u = self.scaled.loss.gradient(residual / sigma) + z @ self.shift[:r]
             u += self.shift[r:].sum()
@@ -331,16 +371,19 @@ def solve_huber(
         fit_intercept=options.fit_intercept,
         standard_norm=options.standardize and options.alpha > 0.0,
     )
-    scaled = _scale(preconditioner, moments, options)
-    problem, tol = _HuberProblem(rows, scaled), options.tol
+    gram = preconditioner.gram(moments)
+    rows, scaled = _keep(rows, _scale(preconditioner, moments, options))
+    problem, tol = _HuberProblem(rows, scaled, gram), options.tol
     theta = np.zeros(preconditioner.rank + 1 + int(options.fit_intercept))
     theta[-1] = max(1.0, scaled.floor)
     if start is not None:
         theta = _warm_start(scaled, *start)
-    minimum = newton(
-        problem, theta, tol=tol, max_iter=options.max_iter, gradient_scale=2.0 * moments.weight
-    )
-    certificate = _certify(problem, minimum, moments, tol)
+    minimum, certificate = _minimize(problem, theta, moments, tol, options.max_iter)
+    if minimum.status is Status.SOLVED and not certificate.holds:  # a small gradient, a larger gap
+        theta, left = minimum.coef[:, 0], options.max_iter - minimum.iterations
+        further, certificate = _minimize(problem, theta, moments, 1e-3 * tol, left)
+        certificate = replace(certificate, tolerance=max(tol, certificate.tolerance))
+        minimum = replace(further, iterations=minimum.iterations + further.iterations)
     if not certificate.holds:
         warn("SEP003", f"Huber regression: {certificate}")
     b, a, sigma = scaled.split(minimum.coef[:, 0])
@@ -352,6 +395,27 @@ def solve_huber(
     return HuberSolution(
         coef, intercept, certificate, minimum.status, minimum.iterations, history, sigma * unit
     )
+
+
+def _minimize(
+    problem: _HuberProblem, theta: Floats, moments: Moments, tol: float, max_iter: int
+) -> tuple[Solution, Certificate]:
+    """Newton's method from ``theta`` to the gradient ``tol``, certified."""
+    size = 2.0 * moments.weight
+    minimum = newton(problem, theta, tol=tol, max_iter=max_iter, gradient_scale=size)
+    return minimum, _certify(problem, minimum, moments, tol)
+
+
+def _keep(rows: Rows, scaled: _ScaledProblem) -> tuple[Rows, _ScaledProblem]:
+    """The rows of z and their targets, kept where the table is dense and in memory itself."""
+    if not isinstance(rows, ArrayRows) or sparse.issparse(rows.block.x):
+        return rows, scaled
+    chunks = [
+        (z, (y[:, 0] - z @ scaled.start) / scaled.unit, w)
+        for z, y, w in scaled.preconditioner.chunks(rows.block)
+    ]
+    z, target, w = (np.concatenate(part) for part in zip(*chunks, strict=True))
+    return ArrayRows(z, target, w), replace(scaled, kept=True)
 
 
 def _warm_start(scaled: _ScaledProblem, coef: Floats, intercept: float, scale: float) -> Floats:
@@ -391,8 +455,7 @@ def _scale(
     penalty, noise = alpha * unit * square, EPS * deviation / unit
     # Σw·σ is then at most a billionth of the objective, and well above the rounding of residuals
     shrinkage = float(start @ penalty @ start) / unit**2 / m.weight
-    # Least σ, as a fraction of the objective per row.
-    floor = max(1e-9 * max(1.0, shrinkage), 1e3 * noise)
+    floor = max(LEAST_SIGMA * max(1.0, shrinkage), 1e3 * noise)
     loss = Huber(options.epsilon)
     return _ScaledProblem(preconditioner, start, unit, noise, loss, penalty, floor, fit_intercept)
 
@@ -404,7 +467,7 @@ def _certify(
     s, theta = problem.scaled, solution.coef[:, 0]
     beta, _, sigma = s.split(theta)
     gradient = problem.gradient(theta)
-    r, gram = s.preconditioner.rank, s.preconditioner.gram(moments)
+    r, gram = s.preconditioner.rank, problem.gram
     # changing u by z·c + c₀ changes Σ w u (z, 1) by the Gram matrix times (c, c₀)
     shift = 0.5 * np.concatenate(
         [np.linalg.solve(gram, gradient[:r]), gradient[r:-1] / moments.weight]
@@ -428,17 +491,85 @@ def _certify(
     # Σ w u·target with Σ w u z = P·β, restated for y itself; u = 0 is feasible
     dual = 2.0 * shrink * (sums.inner + float(penalty_gradient @ s.start) / s.unit)
     dual = min(max(dual - shrink**2 * float(beta_total @ penalty_gradient), 0.0), primal)
-    # Tolerances within which a dual point is found where σ is at its floor, and the loss has kinks.
     return Certificate(
-        "Huber regression with concomitant scale: no other coefficients and scale have a lower "
-        "objective",
+        CLAIM,
         primal=primal * s.unit,
         dual=dual * s.unit,
         gap=(primal - dual) * s.unit,
         kkt=np.nan if at_floor else solution.certificate.kkt,
-        tolerance=100.0 * tol if at_floor else tol,
+        tolerance=AT_FLOOR * tol if at_floor else tol,
         rounding=rounding * s.unit,
         dependent=s.preconditioner.dependent,
-        notes=("A majority of rows lies on the plane exactly: the scale is zero.",) * at_floor,
+        notes=(EXACT_PLANE,) * at_floor,
         promised=("gap",) if at_floor else ("gap", "kkt"),
     )
+
+
+# -------------------------------------------------------------------------------------------------
+# No more rows than columns: the plane through all of them, or coordinates along principal axes.
+
+
+def solve_huber_by_rows(block: Block, options: HuberOptions) -> HuberSolution:
+    """Huber regression of n rows in memory with n ≤ d and a penalty, from their products."""
+    counted = np.flatnonzero(block.weights > 0.0)
+    block = block if len(counted) == block.n else block.take(counted)
+    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+    deviation = float(np.sqrt((rows.y**2).sum() / rows.weight)) or 1.0
+    alpha = options.alpha / deviation if options.standardize else options.alpha
+    gram = rows.unweighted_gram()
+    exact = _pass_through(rows, gram, alpha, deviation, options)
+    if exact is not None:
+        return exact
+    spectrum = GramSpectrum.of(gram, rows.root)
+    length = np.sqrt(spectrum.values)
+    coordinates = ArrayRows(spectrum.coordinates() * length, block.y, block.w)
+    inner = replace(options, alpha=alpha, standardize=False)
+    solution = solve_huber(coordinates, coordinates.reduce(Moments()), inner)
+    coef = rows.transposed_times(spectrum.vectors @ (solution.coef / length[:, None]))
+    coef = coef / rows.scale[:, None]
+    return replace(solution, coef=coef, intercept=solution.intercept - rows.x_mean @ coef)
+
+
+def _pass_through(
+    rows: CenteredRows, gram: Floats, alpha: float, deviation: float, options: HuberOptions
+) -> HuberSolution | None:
+    """The plane through all rows with the least penalty, if its dual point is feasible."""
+    root, size = rows.root, float(np.diag(gram).mean())
+    matrix = gram * np.outer(root, root)
+    if options.fit_intercept:  # the mean is no direction of centered rows; targets have none of it
+        matrix += size / rows.weight * np.outer(root, root)
+    factor = cholesky_factor(matrix)
+    if factor is None:
+        return None
+    dual = np.zeros_like(rows.y)
+    for _ in range(3):  # the first solution, and two rounds of refinement by its residual
+        dual += cholesky_solve(factor, rows.y - rows.round_trip(dual)[1])
+    if options.fit_intercept:
+        dual -= root[:, None] * (root @ dual) / rows.weight
+    coef, fitted = rows.round_trip(dual)
+    residual, inner = rows.y - fitted, alpha * dual
+    outside = float(np.abs(inner[:, 0] / root).max(initial=0.0)) > options.epsilon
+    if outside or float((inner**2).sum()) > rows.weight:
+        return None
+    penalty = alpha * float((coef**2).sum())
+    lower = 2.0 * float((inner * rows.y).sum()) - penalty
+    primal = penalty + 2.0 * options.epsilon * float(root @ np.abs(residual[:, 0]))
+    # as in the general problem: the least σ, and the rounding of residuals
+    floor = deviation * max(LEAST_SIGMA * max(1.0, penalty / deviation / rows.weight), 1e3 * EPS)
+    if np.abs(residual[:, 0] / root).max(initial=0.0) > floor:
+        return None
+    rounding = (64.0 * EPS * deviation + (1.0 + options.epsilon**2) * floor) * rows.weight
+    certificate = Certificate(
+        CLAIM,
+        primal=primal,
+        dual=lower,
+        gap=max(primal - lower, 0.0),
+        tolerance=AT_FLOOR * options.tol,
+        rounding=rounding,
+        notes=(EXACT_PLANE,),
+        promised=("gap",),
+    )
+    if not certificate.holds:
+        return None
+    history = np.array([primal])
+    return HuberSolution(*rows.in_table_units(coef), certificate, Status.SOLVED, 1, history, floor)

@@ -25,9 +25,12 @@ from separatrix.estimators.base import (
 from separatrix.linear.inference import lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
 from separatrix.linear.routes import by_products, from_rows
+from separatrix.linear.shifted import solve_shifted
 from separatrix.linear.spectrum import (
+    FIRST_STEPS,
     CenteredRows,
     DesignSpectrum,
+    HasGrid,
     RidgeOptions,
     RidgeTrace,
     block_moments,
@@ -39,6 +42,7 @@ from separatrix.linear.spectrum import (
     trace_moments,
     trace_rows,
 )
+from separatrix.matrices.products import products
 from separatrix.messages import InputError, check_option, warn_as
 from separatrix.mixins import BaseEstimator, RegressorMixin
 from separatrix.optimize.convex import Solution
@@ -355,8 +359,7 @@ class RidgePathBase(RidgeBase):
         alphas = np.array([float(alpha)])
         if self.spectrum_.directions is None and self._rows is not None:
             block = self._rows.collect()
-            products = by_products(block)
-            path = trace_rows(block, self._options(), lambda _: alphas, products=products)
+            path = trace_rows(block, self._options(), lambda _: alphas, products=by_products(block))
             coefs, intercepts = path.coefs, path.intercepts
         else:
             coefs, intercepts = self.spectrum_.coefs(alphas)
@@ -404,7 +407,7 @@ class RidgePathBase(RidgeBase):
         spectrum = DesignSpectrum.from_moments(m, scale)
         return trace_moments(m, spectrum, self._grid(spectrum))
 
-    def _grid(self, spectrum: DesignSpectrum) -> Floats:
+    def _grid(self, spectrum: HasGrid) -> Floats:
         if self.alphas is None or isinstance(self.alphas, int | np.integer):
             return spectrum.grid(100 if self.alphas is None else int(self.alphas))
         return self._penalties(self.alphas)
@@ -667,7 +670,7 @@ class RidgeCV(RidgePathBase):
             return super()._by_products(block)
         return by_products(block, np.size(self.alphas) * (1 + DEFAULT_FOLDS))
 
-    def _grid(self, spectrum: DesignSpectrum) -> Floats:
+    def _grid(self, spectrum: HasGrid) -> Floats:
         if isinstance(self.alphas, Real):  # a number is a penalty here, not how many there are
             return self._penalties([float(self.alphas)])
         return super()._grid(spectrum)
@@ -706,6 +709,11 @@ class RidgeCV(RidgePathBase):
             and not path.graded
             and (path.alphas > 0.0).all()
         )
+        implicit = data.block is not None and self._by_products(data.block)
+        if self._from_squares and implicit and not options.standardize and path.alphas.all():
+            errors = sparse_fold_errors(data, self._folds, path.alphas, options, self.scoring)
+            if errors is not None:
+                return errors
         if self._from_squares and wide:
             return wide_fold_errors(data, self._folds, path.alphas, options, self.scoring)
         if self._from_squares:
@@ -792,6 +800,10 @@ FROM_SQUARES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "neg_root_mean_squared_error": lambda mse, _: -np.sqrt(mse),
     "r2": lambda mse, variance: _r_squared(mse, variance),
 }
+
+
+#: Residuals of the equations of a fold, relative to their right sides: five digits of its errors.
+FOLD_DIGITS = 1e-5
 
 
 @dataclass(frozen=True)
@@ -955,6 +967,42 @@ def wide_fold_errors(
     fold_errors = parallel_map(errors, pairs)
     mse = np.stack([error for error, _ in fold_errors], axis=1)
     return _with_scores(mse, np.array([variance for _, variance in fold_errors]), scoring)
+
+
+def sparse_fold_errors(
+    data: TrainingData, cv: Any, alphas: Floats, options: RidgeOptions, scoring: Any
+) -> FoldErrors | None:
+    """The same for sparse rows, all folds and penalties by products with all rows.
+
+    None where units ask for more steps than plain conjugate gradients should take.
+    """
+    assert data.block is not None
+    folds = data.row_folds(cv)[1]
+    whole = data.block.take(folding(data.block.w, cv))
+    n, k = whole.y.shape
+    weights = np.zeros((n, len(folds.pairs)))
+    for column, (train, _) in zip(weights.T, folds.pairs, strict=True):
+        column += np.bincount(train, minlength=n) * whole.weights
+    path = solve_shifted(
+        products(whole.x),
+        np.tile(whole.y, len(folds.pairs)),
+        np.repeat(weights, k, axis=1),
+        alphas,
+        fit_intercept=options.fit_intercept,
+        enough=FOLD_DIGITS,
+        limit=FIRST_STEPS,
+    )
+    if not all(path.done):
+        return None
+    errors, variances = [], []
+    for f, (_, at) in enumerate(folds.pairs):
+        test, here = whole.take(at), slice(f * k, f * k + k)
+        coefs, intercepts = path.coefs[:, :, here], path.intercepts[:, here]
+        errors.append(
+            [rules.validation_error(test, coefs[:, :, j], intercepts[:, j], j) for j in range(k)]
+        )
+        variances.append(_variances(test))
+    return _with_scores(np.moveaxis(np.array(errors), 2, 0), np.array(variances), scoring)
 
 
 def _with_scores(mse: Floats, variance: Floats, scoring: Any) -> FoldErrors:

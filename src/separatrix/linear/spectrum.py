@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from separatrix.estimators.base import MAX_STORED_COLUMNS, TrainingData
 from separatrix.linear import least_squares
 from separatrix.linear.least_squares import TOLERANCE as LEAST_SQUARES_TOLERANCE
 from separatrix.linear.routes import by_products, step_limit
+from separatrix.linear.shifted import ShiftedSolution, solve_shifted
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import GradedRows, column_squares, row_gram, standardized_copy
 from separatrix.matrices.products import Standardized, products, sparse_variances
@@ -259,7 +260,15 @@ def _one_if_zero(scale: Floats) -> Floats:
 # Ridge on rows in memory: one penalty, or a path, by the route that suits their shape.
 
 
-Grid = Callable[[DesignSpectrum], Floats]
+class HasGrid(Protocol):
+    """What places penalties: a spectrum, or what finds its largest eigenvalue when it is asked."""
+
+    def grid(self, size: int = 100) -> Floats:
+        """Penalties from 10 λ_max to far below the least λ."""
+        ...
+
+
+Grid = Callable[[HasGrid], Floats]
 
 
 def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solution:
@@ -322,8 +331,7 @@ def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTra
         none, None, np.zeros((0, k)), rows.scale, rows.x_mean, rows.y_mean,
         (rows.y**2).sum(axis=0), rows.weight,
     )  # fmt: skip
-    largest = replace(spectrum, values=np.array([largest_eigenvalue(rows)]))
-    alphas = grid(largest)
+    alphas = grid(_PowerMethod(rows, spectrum))
     path = implicit_path(rows, alphas, step_limit(block))
     if path is None:
         return None
@@ -760,6 +768,8 @@ def _conjugate_gradient(
 #: ‖Zᵀr − αb‖ relative to ‖Zᵀy‖, both in equilibrated columns, at which the iteration ends; the
 #: certificate allows rounding a little more.
 ENOUGH_PRODUCTS, TOLERANCE = 5e-9, 1e-8
+#: Steps after which equilibrated columns are tried.
+FIRST_STEPS = 300
 
 
 @dataclass
@@ -786,8 +796,7 @@ class ImplicitRidge:
         columns follow where these do not come near, as in very different units.
         """
         full = self._units(alphas)
-        first_steps = 300  # steps after which equilibrated columns are tried
-        first = first_steps if self.most is None else min(first_steps, self.most)
+        first = FIRST_STEPS if self.most is None else min(FIRST_STEPS, self.most)
         iterates = self._descend(alphas, start, ENOUGH_PRODUCTS, self._shorten(alphas), first)
         if not iterates.done:
             iterates = self._further(iterates, alphas, ENOUGH_PRODUCTS, full)
@@ -796,6 +805,21 @@ class ImplicitRidge:
             iterates = self._further(iterates, alphas, 1e-3 * ENOUGH_PRODUCTS, full)
             certificate = self.certify(iterates.coef, alphas)
         return iterates, certificate
+
+    def at_once(self, alphas: Floats) -> ShiftedSolution | None:
+        """All penalties, each for every target; None where columns have scales of their own."""
+        rows = self.rows
+        if (rows.scale != 1.0).any():
+            return None
+        return solve_shifted(
+            rows.z.x,
+            rows.y / np.where(rows.root > 0.0, rows.root, 1.0)[:, None],
+            np.repeat(rows.root[:, None] ** 2, rows.y.shape[1], axis=1),
+            alphas,
+            fit_intercept=bool(rows.x_mean.any() or rows.y_mean.any()),
+            enough=ENOUGH_PRODUCTS,
+            limit=FIRST_STEPS if self.most is None else min(FIRST_STEPS, self.most),
+        )
 
     def _further(self, iterate: Iterate, alphas: Floats, enough: float, unit: Floats) -> Iterate:
         limit = 4 * min(self.rows.z.shape) + 50
@@ -889,6 +913,19 @@ def largest_eigenvalue(rows: CenteredRows, steps: int = 20) -> float:
     return value
 
 
+@dataclass(frozen=True)
+class _PowerMethod:
+    """Penalties below the largest eigenvalue."""
+
+    rows: CenteredRows
+    spectrum: DesignSpectrum
+
+    def grid(self, size: int = 100) -> Floats:
+        """Those of a spectrum of that eigenvalue alone."""
+        largest = np.array([largest_eigenvalue(self.rows)])
+        return replace(self.spectrum, values=largest).grid(size)
+
+
 def implicit_path(
     rows: CenteredRows, alphas: Floats, most: int | None
 ) -> tuple[Floats, list[Certificate]] | None:
@@ -896,8 +933,11 @@ def implicit_path(
     problem, k = ImplicitRidge(rows, most), rows.y.shape[1]
     coefs = np.empty((len(alphas), rows.z.shape[1], k))
     certificates: dict[int, Certificate] = {}
+    shifted = problem.at_once(alphas) if (alphas > 0.0).all() else None
     near = None
     for i in np.argsort(-alphas, kind="stable"):
+        if shifted is not None and shifted.done[i]:
+            near = shifted.coefs[i] * rows.scale[:, None]
         same = np.full(k, alphas[i])
         solution, certificates[int(i)] = problem.solve(same, near)
         if most is not None and not solution.done:

@@ -170,7 +170,9 @@ def warn_of_parted_copies(rows: InMemory, folds: Folds, cv: CV) -> None:
     """
     if folds.labels is None or not (cv is None or isinstance(cv, int | np.integer)):
         return
-    n = len(rows)
+    n, target = len(rows), np.sort(rows.block.y[:, 0])
+    if not (target[1:] == target[:-1]).any():  # as always with a continuous target
+        return
     # Rows among which copies are looked for that folds may part: a few milliseconds.
     checked_rows = 4_000
     at = (
