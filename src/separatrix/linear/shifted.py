@@ -21,11 +21,15 @@ from separatrix.matrices.products import Products
 
 @dataclass
 class ShiftedSolution:
-    """Coefficients (m x d x k) and intercepts (m x k); ``done`` says which penalties are solved."""
+    """Coefficients (m x d x k) and intercepts (m x k), and the number of steps.
+
+    ``done`` says which penalties are solved.
+    """
 
     coefs: Floats
     intercepts: Floats
     done: list[bool]
+    steps: int
 
 
 def solve_shifted(
@@ -45,10 +49,10 @@ def solve_shifted(
     """
     system = _RowSystem if x.shape[0] <= x.shape[1] else _ColumnSystem
     problem = system(x, y, w, fit_intercept)
-    solutions, done = _iterate(problem, alphas, enough, limit)
+    solutions, done, steps = _iterate(problem, alphas, enough, limit)
     coefs = np.stack([problem.coef(solution) for solution in solutions])
     intercepts = problem.y_mean - np.einsum("dk,mdk->mk", problem.mean, coefs)
-    return ShiftedSolution(coefs, intercepts, done)
+    return ShiftedSolution(coefs, intercepts, done, steps)
 
 
 class _System:
@@ -165,15 +169,16 @@ class _Shift:
 
 def _iterate(
     problem: _System, alphas: Floats, enough: float, limit: int
-) -> tuple[list[Floats], list[bool]]:
+) -> tuple[list[Floats], list[bool], int]:
     """Conjugate gradients for the least α; the others follow."""
     least = float(alphas.min())
     shifts = [_Shift(float(alpha) - least, problem.right) for alpha in alphas]
     residual, direction = problem.right.copy(), problem.right.copy()
     goal = enough * problem.size(residual, least)
     square, last = _lengths(residual), np.ones(residual.shape[1])
-    ratio = np.zeros_like(last)
-    for _ in range(limit):
+    ratio, steps = np.zeros_like(last), 0
+    while steps < limit:
+        steps += 1
         product = problem.times(direction)
         product += least * direction
         length = _divide(square, np.einsum("nk,nk->k", direction, product))
@@ -191,7 +196,7 @@ def _iterate(
         direction += residual
         for shift in moving:
             shift.turn(residual, ratio)
-    return [shift.solution for shift in shifts], [shift.done for shift in shifts]
+    return [shift.solution for shift in shifts], [shift.done for shift in shifts], steps
 
 
 def _lengths(v: Floats) -> Floats:

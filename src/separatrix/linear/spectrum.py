@@ -796,8 +796,14 @@ class ImplicitRidge:
         columns follow where these do not come near, as in very different units.
         """
         full = self._units(alphas)
-        first = FIRST_STEPS if self.most is None else min(FIRST_STEPS, self.most)
+        first, before = FIRST_STEPS if self.most is None else min(FIRST_STEPS, self.most), 0
+        n, d = self.rows.z.shape
+        if start is None and n <= d and alphas[0] > 0.0 and (alphas == alphas[0]).all():
+            shifted = self.at_once(alphas[:1])  # whose steps are as long as rows are many
+            if shifted is not None:
+                start, before = shifted.coefs[0], shifted.steps
         iterates = self._descend(alphas, start, ENOUGH_PRODUCTS, self._shorten(alphas), first)
+        iterates = replace(iterates, steps=before + iterates.steps)
         if not iterates.done:
             iterates = self._further(iterates, alphas, ENOUGH_PRODUCTS, full)
         certificate = self.certify(iterates.coef, alphas)
@@ -809,7 +815,7 @@ class ImplicitRidge:
     def at_once(self, alphas: Floats) -> ShiftedSolution | None:
         """All penalties, each for every target; None where columns have scales of their own."""
         rows = self.rows
-        if (rows.scale != 1.0).any():
+        if rows.z.scaled:
             return None
         return solve_shifted(
             rows.z.x,
@@ -937,7 +943,7 @@ def implicit_path(
     near = None
     for i in np.argsort(-alphas, kind="stable"):
         if shifted is not None and shifted.done[i]:
-            near = shifted.coefs[i] * rows.scale[:, None]
+            near = shifted.coefs[i]
         same = np.full(k, alphas[i])
         solution, certificates[int(i)] = problem.solve(same, near)
         if most is not None and not solution.done:

@@ -50,19 +50,28 @@ Array = Any
 def rows_times(
     start: int, stop: int, indptr: Array, indices: Array, data: Array, v: Array, out: Array
 ) -> None:
-    """out[i] = Σⱼ xᵢⱼ vⱼ for the rows start to stop; four sums do not wait for each other."""
+    """out[i] = Σⱼ xᵢⱼ vⱼ for the rows start to stop; two sums do not wait for each other."""
+    at = indptr[start]
     for i in range(start, stop):
-        begin, end = indptr[i], indptr[i + 1]
-        whole = begin + (end - begin) // 4 * 4
-        a = b = c = d = 0.0
-        for at in range(begin, whole, 4):
+        end = indptr[i + 1]
+        a = b = 0.0
+        while at + 1 < end:
             a += data[at] * v[indices[at]]
             b += data[at + 1] * v[indices[at + 1]]
-            c += data[at + 2] * v[indices[at + 2]]
-            d += data[at + 3] * v[indices[at + 3]]
-        for at in range(whole, end):
+            at += 2
+        if at < end:
             a += data[at] * v[indices[at]]
-        out[i] = (a + b) + (c + d)
+            at += 1
+        out[i] = a + b
+
+
+@compiled
+def add_rows(indptr: Array, indices: Array, data: Array, r: Array, out: Array) -> None:
+    """Add Σᵢ rᵢ xᵢⱼ to out[j], from compressed rows."""
+    for i in range(len(indptr) - 1):
+        factor = r[i]
+        for at in range(indptr[i], indptr[i + 1]):
+            out[indices[at]] += factor * data[at]
 
 
 @compiled

@@ -15,6 +15,7 @@ from scipy import sparse
 from separatrix.arrays import Floats, Ints, Matrix
 from separatrix.matrices.loops import (
     add_centered_squares,
+    add_rows,
     rows_times,
     rows_times_columns,
     weighted_squares,
@@ -167,7 +168,14 @@ class SparseProducts:
         return _compressed_times(self.by_row, self.shape[0], v)
 
     def transposed_times(self, r: Floats) -> Floats:
-        """Xᵀ r, columns on threads."""
+        """Xᵀ r, columns on threads; from the rows where there is little work in short columns."""
+        # Stored entries of a column below which its loop takes longer than they do, and of a table
+        # that is too small for threads to gain more.
+        short, few = 8 * self.shape[1], 4 * PIECE_NUMBERS
+        if r.ndim == 1 and "by_row" in self.__dict__ and self.by_row.nnz < min(short, few):
+            x, out = self.by_row, np.zeros(self.shape[1])
+            add_rows(x.indptr, _unsigned(x.indices), x.data, np.ascontiguousarray(r), out)
+            return out
         return _compressed_times(self.by_column, self.shape[1], r)
 
     def weighted_squares(self, w: Floats) -> Floats:
@@ -201,9 +209,7 @@ def _compressed_times(compressed: Any, count: int, v: Floats) -> Floats:
 
 def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) -> None:
     """Run a loop over compressed rows, cut so that every piece has about as many entries."""
-    indptr, count = compressed.indptr, len(out)
-    # indices without a sign need no test for counting from the end
-    indices = compressed.indices.view(f"u{compressed.indices.itemsize}")
+    indptr, count, indices = compressed.indptr, len(out), _unsigned(compressed.indices)
     if indptr[-1] < 2 * _smallest(width):  # one piece
         loop(0, count, indptr, indices, compressed.data, v, out)
         return
@@ -216,6 +222,11 @@ def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) 
         loop(start, stop, indptr, indices, compressed.data, v, out)
 
     parallel_map(part, range(len(bounds) - 1))
+
+
+def _unsigned(indices: Ints) -> Any:
+    """Indices without a sign need no test for counting from the end."""
+    return indices.view(f"u{indices.itemsize}")
 
 
 def _width(v: Floats) -> int:
@@ -290,6 +301,7 @@ class Standardized:
 
     def __init__(self, x: Products, center: Floats, scale: Floats) -> None:
         self.x, self.center, self.scale = x, center, scale
+        self.scaled = bool((scale != 1.0).any())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -298,14 +310,14 @@ class Standardized:
 
     def times(self, v: Floats) -> Floats:
         """Z v."""
-        u = (v.T / self.scale).T
+        u = (v.T / self.scale).T if self.scaled else v
         return self.x.times(u) - self.center @ u
 
     def transposed_times(self, r: Floats) -> Floats:
         """Zᵀ r."""
         sums = self.x.transposed_times(r)
         sums -= np.multiply.outer(self.center, r.sum(axis=0))
-        return np.asarray((sums.T / self.scale).T)
+        return np.asarray((sums.T / self.scale).T) if self.scaled else sums
 
     def weighted_squares(self, w: Floats) -> Floats:
         """Σᵢ wᵢ zᵢⱼ² of every column j."""
@@ -322,7 +334,7 @@ class Standardized:
 
     def round_trip(self, r: Floats) -> tuple[Floats, Floats]:
         """f = Zᵀ r, and Z f."""
-        if not isinstance(self.x, DenseProducts) or (self.scale != 1.0).any():
+        if not isinstance(self.x, DenseProducts) or self.scaled:
             forward = self.transposed_times(r)
             return forward, self.times(forward)
         forward, back = self.x.round_trip(r, np.multiply.outer(self.center, r.sum(axis=0)))
