@@ -210,11 +210,11 @@ class _ScaledProblem:
     penalty: Floats
     floor: float
     fit_intercept: bool
-    kept: bool = False
+    stored: bool = False
 
     def chunks(self, block: Block) -> Iterator[tuple[Floats, Floats, Floats]]:
         """z, the residuals of the least-squares fit in their own units, and the weights."""
-        if self.kept:
+        if self.stored:
             yield block.x, block.y[:, 0], block.weights
             return
         for z, y, w in self.preconditioner.chunks(block):
@@ -407,7 +407,7 @@ def _minimize(
 
 
 def _keep(rows: Rows, scaled: _ScaledProblem) -> tuple[Rows, _ScaledProblem]:
-    """The rows of z and their targets, kept where the table is dense and in memory itself."""
+    """The rows of z and their targets, stored where the table is dense and in memory itself."""
     if not isinstance(rows, ArrayRows) or sparse.issparse(rows.block.x):
         return rows, scaled
     chunks = [
@@ -415,7 +415,7 @@ def _keep(rows: Rows, scaled: _ScaledProblem) -> tuple[Rows, _ScaledProblem]:
         for z, y, w in scaled.preconditioner.chunks(rows.block)
     ]
     z, target, w = (np.concatenate(part) for part in zip(*chunks, strict=True))
-    return ArrayRows(z, target, w), replace(scaled, kept=True)
+    return ArrayRows(z, target, w), replace(scaled, stored=True)
 
 
 def _warm_start(scaled: _ScaledProblem, coef: Floats, intercept: float, scale: float) -> Floats:

@@ -455,16 +455,25 @@ def minimum_norm(independent: NDArray[np.bool_], basic: Floats, combination: Flo
 def solve_wide(block: Block, *, fit_intercept: bool) -> Solution:
     """Least squares on no more rows than columns, by orthogonal factors of the rows.
 
-    With X S⁻¹ P = QR of equilibrated, pivoted columns, b fits best where the first rows of RPᵀS
-    send it to those of Qᵀy, as many as the rank. The minimum-norm b in the table's units is taken
-    unless units differ so much that it would lose the fit; then that of the equilibrated columns
-    is.
+    Where the products of the rows say that these are independent, b = Xᵀc fits all of them, and no
+    such b is shorter. Else, with X S⁻¹ P = QR of equilibrated, pivoted columns, b fits best where
+    the first rows of RPᵀS send it to those of Qᵀy, as many as the rank. The minimum-norm b in the
+    table's units is taken unless units differ so much that it would lose the fit; then that of the
+    equilibrated columns is.
     """
     x, y, x_mean, y_mean, weight = center_rows(block, fit_intercept)
     root = np.sqrt(weight)
     scale = root * zero_if_constant(np.linalg.norm(x, axis=0) / root, x_mean)
     x[:, scale == 0] = 0.0
+    names = [str(term) for term in block.terms]
+    through = _fit_every_row(x, y, np.sqrt(block.weights), scale > 0.0, fit_intercept)
     scale[scale == 0] = 1.0
+    if through is not None:
+        coef, residual, independent = through
+        dependent = [name for name, spans in zip(names, independent, strict=True) if not spans]
+        rank = int(independent.sum())
+        certificate = certify_wide(x, scale, y, residual, (residual, rank), dependent)
+        return Solution(coef, y_mean - x_mean @ coef, certificate)
     span, r, order = linalg.qr(x / scale, mode="economic", pivoting=True, check_finite=False)
     size = np.abs(np.diag(r))
     rank = int((size > max(x.shape) * EPS * size.max(initial=0.0)).sum())
@@ -475,11 +484,52 @@ def solve_wide(block: Block, *, fit_intercept: bool) -> Solution:
     least = np.linalg.norm(y - span @ right)
     if not np.linalg.norm(y - x @ coef) <= least + 1e-10 * np.linalg.norm(y):
         coef = _least_norm_coef(map_of_coef, right) / scale[:, None]
-    names = [str(term) for term in block.terms]
     residual = y - x @ coef
     dependent = [names[j] for j in sorted(order[rank:])]
-    certificate = certify_wide(x / scale, y, residual, span, dependent)
+    certificate = certify_wide(x, scale, y, residual, (span.T @ residual, rank), dependent)
     return Solution(coef, y_mean - x_mean @ coef, certificate)
+
+
+def _fit_every_row(
+    x: Floats, y: Floats, root: Floats, varies: NDArray[np.bool_], fit_intercept: bool
+) -> tuple[Floats, Floats, NDArray[np.bool_]] | None:
+    """Coefficients, residuals and columns that span all others, of independent centered rows.
+
+    None where rows or the first columns are nearly dependent, or have no weight. The mean, to which
+    centered rows are orthogonal, is added to their products: they are regular with it.
+    """
+    rank, size = len(x) - int(fit_intercept), float(np.einsum("ij,ij->", x, x)) / len(x)
+    first = np.flatnonzero(varies)[:rank]
+    if not 0 < rank == len(first) or not root.all():
+        return None
+    mean = np.outer(root, root) * (size / float(root @ root) if fit_intercept else 0.0)
+    gram = x @ x.T + mean
+    factor = _regular_factor(gram)
+    if factor is None:
+        return None
+    independent = np.zeros(x.shape[1], dtype=bool)
+    independent[first] = True
+    rest = x[:, ~independent & varies]
+    among = gram - rest @ rest.T if rest.shape[1] < rank else x[:, first] @ x[:, first].T + mean
+    if _regular_factor(among) is None:
+        return None
+    dual, residual = np.zeros_like(y), y
+    for _ in range(3):  # the solution, and two rounds of refinement: enough for what is regular
+        dual = dual + linalg.cho_solve((factor, False), residual, check_finite=False)
+        coef = x.T @ dual
+        residual = y - x @ coef
+    if not np.linalg.norm(residual) <= 1e-10 * np.linalg.norm(y):
+        return None
+    return coef, residual, independent
+
+
+def _regular_factor(gram: Floats) -> Floats | None:
+    """The Cholesky factor of products of rows, where refinement can make up for its rounding."""
+    factor, info = linalg.lapack.dpotrf(gram, lower=False, clean=False)
+    if info:
+        return None
+    reciprocal = linalg.lapack.dpocon(factor, float(np.abs(gram).sum(axis=0).max()))[0]
+    return factor if reciprocal > 1e5 * EPS else None
 
 
 def _least_norm_coef(map_of_coef: Floats, right: Floats) -> Floats:
@@ -560,27 +610,32 @@ def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
 
 
 def certify_wide(
-    x: Floats, y: Floats, residual: Floats, span: Floats, dependent: list[str]
+    x: Floats,
+    scale: Floats,
+    y: Floats,
+    residual: Floats,
+    projected: tuple[Floats, int],
+    dependent: list[str],
 ) -> Certificate:
-    """Certificate of least squares from equilibrated rows ``x``: Xᵀr = 0.
+    """Certificate of least squares from rows, equilibrated by ``scale``: Xᵀr = 0.
 
-    The gap is ½‖Pr‖², with P the projection onto the column space, of which ``span`` is an
-    orthonormal basis.
+    The gap is ½‖Pr‖², with P the projection onto the column space; ``projected`` holds Pr in an
+    orthonormal basis, or r where it spans all rows, and the rank.
     """
     size = np.linalg.norm(y, axis=0)
     size[size == 0] = 1.0
     primal = 0.5 * float((residual**2).sum())
-    gap = 0.5 * float(((span.T @ residual) ** 2).sum())
+    gap = 0.5 * float((projected[0] ** 2).sum())
     return Certificate(
         claim=CLAIM,
         primal=primal,
         dual=primal - gap,
         gap=gap,
-        kkt=float(np.max(np.abs(x.T @ residual) / size, initial=0.0)),
+        kkt=float(np.max(np.abs((residual.T @ x).T / scale[:, None]) / size, initial=0.0)),
         tolerance=TOLERANCE,
         scale=0.5 * float((y**2).sum()),
         scale_of=NULL_MODEL,
-        rank=span.shape[1],
+        rank=projected[1],
         statistic="the rows",
         dependent=tuple(dependent),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from separatrix.estimators.base import (
 )
 from separatrix.linear.inference import lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
-from separatrix.linear.routes import by_products, from_rows
+from separatrix.linear.routes import by_products, from_rows, penalty_by_penalty
 from separatrix.linear.shifted import solve_shifted
 from separatrix.linear.spectrum import (
     FIRST_STEPS,
@@ -350,6 +351,23 @@ class RidgePathBase(RidgeBase):
         """Whether products alone solve the path: criteria of complexity need all eigenvalues."""
         return by_products(block, spectrum=True)
 
+    def _by_factors(self, block: Block) -> bool:  # noqa: ARG002
+        """Whether a factor for each penalty takes the place of all eigenvalues."""
+        return False
+
+    @cached_property
+    def spectrum_(self) -> DesignSpectrum:
+        """The eigenvalues of the training rows; computed when asked for, if the fit did without."""
+        check_is_fitted(self, "coef_")
+        assert self._rows is not None
+        block, alphas = self._rows.collect(), np.atleast_1d(self.alphas_)
+        return trace_rows(block, self._options(), lambda _: alphas, products=False).spectrum
+
+    def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "coef_"):
+            self.spectrum_  # noqa: B018 - a loaded model has no rows to compute them from
+        return super().__getstate__()
+
     @abstractmethod
     def _best(self, path: RidgeTrace, data: TrainingData) -> int:
         """Index of the penalty to predict with."""
@@ -400,8 +418,13 @@ class RidgePathBase(RidgeBase):
         """The path over all rows."""
         options = self._options()
         if data.block is not None:
-            products = self._by_products(data.block)
-            return trace_rows(data.block, options, self._grid, products=products)
+            return trace_rows(
+                data.block,
+                options,
+                self._grid,
+                products=self._by_products(data.block),
+                by_factors=self._by_factors(data.block),
+            )
         assert data.moments is not None
         m, scale = options.scaled(data.moments)
         spectrum = DesignSpectrum.from_moments(m, scale)
@@ -427,7 +450,10 @@ class RidgePathBase(RidgeBase):
     def _store(self, path: RidgeTrace) -> None:
         """The solutions at all penalties."""
         one_target = path.coefs.shape[2] == 1
-        self.spectrum_, self.alphas_ = path.spectrum, path.alphas
+        self.__dict__.pop("spectrum_", None)
+        if not path.by_factors:
+            self.spectrum_ = path.spectrum
+        self.alphas_ = path.alphas
         self.coefs_ = path.coefs[:, :, 0] if one_target else path.coefs.transpose(0, 2, 1)
         self.intercepts_ = path.intercepts[:, 0] if one_target else path.intercepts
         self.gaps_ = np.array([c.gap for c in path.certificates])
@@ -669,6 +695,10 @@ class RidgeCV(RidgePathBase):
         if self.cv is None or self.alphas is None:
             return super()._by_products(block)
         return by_products(block, np.size(self.alphas) * (1 + DEFAULT_FOLDS))
+
+    def _by_factors(self, block: Block) -> bool:
+        few = self.alphas is not None and penalty_by_penalty(np.size(self.alphas))
+        return few and self.cv is not None and block.n <= block.x.shape[1]
 
     def _grid(self, spectrum: HasGrid) -> Floats:
         if isinstance(self.alphas, Real):  # a number is a penalty here, not how many there are

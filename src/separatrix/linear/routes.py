@@ -37,6 +37,10 @@ FEW_NUMBERS, BESIDE = 1 << 16, 0.25
 #: columns matrix, and with more rows than this no rows x rows matrix.
 MANY_COLUMNS, FEW_ROWS = 5_000, 2_000
 
+#: Multiplications for all eigenvalues and eigenvectors of a matrix, relative to d³: they run at a
+#: third of the speed of products, and 1 500 rows take as long as 16 factors.
+EIGEN = 5.0
+
 
 class Route(StrEnum):
     """What a fit is solved from."""
@@ -88,6 +92,11 @@ def quadratic_route(block: Block, penalties: float = 1.0, *, spectrum: bool = Fa
     products = penalties * STEPS * 2.0 * SPARSE * shape.stored
     cheaper = gram + penalties * few**3 / 3 <= products
     return square if cheaper and shape.fits(few**2) else Route.PRODUCTS
+
+
+def penalty_by_penalty(penalties: int) -> bool:
+    """Whether a Cholesky factor for each penalty, d³/3, is cheaper than all eigenvalues at once."""
+    return penalties / 3.0 < EIGEN
 
 
 def absolute_route(block: Block, penalties: float = 1.0) -> Route:

@@ -141,7 +141,7 @@ class _RowSystem(_System):
 
     def coef(self, solution: Floats) -> Floats:
         weighted = self.root * solution
-        return self.back(weighted) - self.mean * weighted.sum(axis=0)
+        return np.asarray(self.back(weighted) - self.mean * weighted.sum(axis=0))
 
 
 class _Shift:

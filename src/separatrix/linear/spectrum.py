@@ -14,7 +14,7 @@ from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import MAX_STORED_COLUMNS, TrainingData
 from separatrix.linear import least_squares
 from separatrix.linear.least_squares import TOLERANCE as LEAST_SQUARES_TOLERANCE
-from separatrix.linear.routes import by_products, step_limit
+from separatrix.linear.routes import by_products, penalty_by_penalty, step_limit
 from separatrix.linear.shifted import ShiftedSolution, solve_shifted
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import GradedRows, column_squares, row_gram, standardized_copy
@@ -168,7 +168,7 @@ class RidgeTrace:
 
     ``coordinates`` (n x r) are those of the rows along the principal directions, where the path
     was solved in the space of the rows; ``graded`` says that units differ too much for products of
-    rows.
+    rows, and ``by_factors`` that the eigenvalues were not computed.
     """
 
     spectrum: DesignSpectrum
@@ -178,6 +178,7 @@ class RidgeTrace:
     certificates: tuple[Certificate, ...]
     coordinates: Floats | None = None
     graded: bool = False
+    by_factors: bool = False
 
 
 def ridge_from_moments(m: Moments, alpha: Floats) -> Solution:
@@ -297,12 +298,21 @@ def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solu
     return Solution(*rows.in_table_units(coef), certificate)
 
 
-def trace_rows(block: Block, options: RidgeOptions, grid: Grid, *, products: bool) -> RidgeTrace:
+def trace_rows(
+    block: Block,
+    options: RidgeOptions,
+    grid: Grid,
+    *,
+    products: bool,
+    by_factors: bool = False,
+) -> RidgeTrace:
     """The path from rows in memory, every point certified; ``grid`` places the penalties.
 
-    By ``products`` alone it has no spectrum.
+    By ``products`` alone it has no spectrum, nor ``by_factors``, one for each penalty > 0.
     """
     path = _trace_products(block, options, grid) if products else None
+    if path is None and by_factors:
+        path = _trace_factors(block, options, grid)
     if path is not None:
         return path
     if block.n <= block.x.shape[1]:
@@ -326,11 +336,7 @@ def path_coefs(
 def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace | None:
     """By products alone, without eigenvalues but the largest; None as :func:`solve_sparse`."""
     rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
-    k, none = rows.y.shape[1], np.zeros(0)
-    spectrum = DesignSpectrum(
-        none, None, np.zeros((0, k)), rows.scale, rows.x_mean, rows.y_mean,
-        (rows.y**2).sum(axis=0), rows.weight,
-    )  # fmt: skip
+    spectrum = _without_values(rows)
     alphas = grid(_PowerMethod(rows, spectrum))
     path = implicit_path(rows, alphas, step_limit(block))
     if path is None:
@@ -339,6 +345,42 @@ def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTra
     coefs /= rows.scale[:, None]
     intercepts = rows.y_mean - np.einsum("d,adk->ak", rows.x_mean, coefs)
     return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+
+
+def _without_values(rows: CenteredRows) -> DesignSpectrum:
+    """What stands for a spectrum that nobody computed."""
+    none, cross = np.zeros(0), np.zeros((0, rows.y.shape[1]))
+    yy = (rows.y**2).sum(axis=0)
+    return DesignSpectrum(none, None, cross, rows.scale, rows.x_mean, rows.y_mean, yy, rows.weight)
+
+
+def _trace_factors(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace | None:
+    """One Cholesky factor of the products of the rows for each penalty.
+
+    None where it cannot be certified: on graded rows, or at a penalty of 0.
+    """
+    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+    spectrum = _without_values(rows)
+    alphas, gram = grid(spectrum), rows.gram()
+    if not alphas.all() or not np.isfinite(gram).all():
+        return None
+    coefs, intercepts, certificates = [], [], []
+    for alpha in alphas:
+        same = np.full(rows.y.shape[1], alpha)
+        solve = _factor(gram, same, single=float(len(gram)) ** 3 >= SINGLE)
+        solution = None if solve is None else _refine(rows, same, solve)
+        if solution is None:
+            return None
+        coef, intercept = rows.in_table_units(solution.coef)
+        coefs.append(coef)
+        intercepts.append(intercept)
+        certificates.append(solution.certificate(rows.y, same))
+    if not all(certificate.holds for certificate in certificates):
+        return None
+    certified = tuple(certificates)
+    return RidgeTrace(
+        spectrum, alphas, np.stack(coefs), np.stack(intercepts), certified, by_factors=True
+    )
 
 
 def block_moments(block: Block) -> Moments:
@@ -515,11 +557,28 @@ def fold_predictions(
         among = among - middle[:, None] - middle + square
         across = across - beside[:, None] - middle + square
     root = np.sqrt(weight)
-    spectrum = GramSpectrum.of(among, root)
-    duals = spectrum.duals((y[train] - mean) * root[:, None], alphas) * root[:, None, None]
+    duals = _duals(among, root, (y[train] - mean) * root[:, None], alphas) * root[:, None, None]
     n, m, k = duals.shape
     value = (across @ duals.reshape(n, m * k)).reshape(-1, m, k)
     return np.asarray(value + mean)
+
+
+def _duals(gram: Floats, root: Floats, y: Floats, alphas: Floats) -> Floats:
+    """c for every α > 0 and target (n x m x k), by factors or by eigenvalues."""
+    solutions = []
+    if penalty_by_penalty(len(alphas)):
+        weighted = gram * np.outer(root, root)
+        # Penalty relative to the products from which a factor keeps as many digits as eigenvalues.
+        safe = 1e4 * np.finfo(float).eps * float(np.diag(weighted).max(initial=0.0))
+        for alpha in alphas:
+            matrix = weighted + alpha * np.eye(len(weighted))
+            factor = cholesky_factor(matrix) if alpha > safe else None
+            if factor is None:
+                break
+            solutions.append(cholesky_solve(factor, y))
+    if len(solutions) == len(alphas):
+        return np.stack(solutions, axis=1)
+    return GramSpectrum.of(gram, root).duals(y, alphas)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -271,7 +271,7 @@ def _find_identified(preconditioner: Preconditioner, options: LogisticOptions) -
     column is left out.
     """
     p = preconditioner
-    if p.rotation is None or options.penalty > 0.0:
+    if not p.rotated or options.penalty > 0.0:
         return np.ones(len(p.center) + 1, dtype=bool)
     norm = np.linalg.norm(p.matrix, axis=1)
     unit = np.where(norm > 0.0, norm, 1.0)

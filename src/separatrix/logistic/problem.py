@@ -184,14 +184,14 @@ class LogisticProblem:
     def unscale(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients (d x scores) and intercepts in the units of the table."""
         p, r = self.preconditioner, self.preconditioner.rank
-        coef = theta[:r] / p.scale[:, None] if p.rotation is None else p.matrix @ theta[:r]
+        coef = p.coef(theta[:r])
         intercept = theta[r] if self.design.intercept else np.zeros(theta.shape[1])
         return coef, intercept - p.center @ coef
 
     def rescale(self, coef: Floats, intercept: Floats) -> Floats | None:
         """θ from coefficients (d x scores) and intercepts; None for rotated columns."""
         p = self.preconditioner
-        if p.rotation is not None:
+        if p.rotated:
             return None
         # columns far from zero cancel in it: what is left are the digits of the intercept
         center = p.center.astype(np.longdouble)

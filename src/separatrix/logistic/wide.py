@@ -22,6 +22,7 @@ from separatrix.logistic.problem import (
     Separation,
     assemble_problem,
 )
+from separatrix.matrices.gram import row_gram
 from separatrix.matrices.products import Products, Standardized, column_scales, products
 from separatrix.optimize.convex import Status
 from separatrix.optimize.newton import LimitedMemory, LinearSolver, backtrack, cholesky_solver
@@ -929,6 +930,39 @@ def _by_column(problem: WideLogistic, j: int, sign: float, threshold: float) -> 
 # More columns than rows: coordinates within the span of the rows.
 
 
+class SpanOfRows(Preconditioner):
+    """Z = U diag(s) Vᵀ with Vᵀ = diag(1/s) UᵀZ, which products with the rows stand for.
+
+    ``rotation`` is as large as the table, and most fits need no more of it than P β.
+    """
+
+    def __init__(
+        self, z: Standardized, u: Floats, s: Floats, y_center: Floats, *, centered: bool
+    ) -> None:
+        scale = s / np.sqrt(len(u))
+        self.__dict__.update(z=z, u=u, s=s, center=z.center, scale=scale, y_center=y_center)
+        self.__dict__.update(centered=centered, dependent=())
+
+    z: Standardized
+    u: Floats
+    s: Floats
+
+    rotated = True
+
+    @cached_property
+    def rotation(self) -> Floats:  # type: ignore[override]
+        """V in the units of the table."""
+        return self._columns(self.u / self.s)
+
+    def coef(self, beta: Floats) -> Floats:
+        """P β by one product with the rows."""
+        return self._columns(self.u @ (beta / (self.s * self.scale)[:, None]))
+
+    def _columns(self, c: Floats) -> Floats:
+        """S⁻¹Zᵀ c."""
+        return self.z.transposed_times(c) / self.z.scale[:, None]
+
+
 def span_of_rows(
     rows: ArrayRows, targets: Terms, options: LogisticOptions
 ) -> tuple[LogisticProblem, Floats]:
@@ -938,15 +972,16 @@ def span_of_rows(
     priors = w @ rows.block.y / w.sum()
     block = rows.take(w > 0).block
     scaled = options.standardize or options.penalty == 0.0
-    inverse_scale = standardizer.inverse_scale if scaled else np.ones(block.x.shape[1])
+    unit = np.ones(block.x.shape[1])
+    if scaled:  # a constant column becomes 0
+        unit = np.where(standardizer.scale > 0.0, standardizer.scale, np.inf)
     center = standardizer.mean if options.centered else np.zeros_like(standardizer.mean)
-    x = (block.dense() - center) * inverse_scale
-    values, vectors = linalg.eigh(x @ x.T)
+    values, vectors = linalg.eigh(row_gram(block.x, center, unit, np.ones(block.n)))
     nonzero = values > 1e-13 * max(float(values[-1]), np.finfo(float).tiny) * len(values)
     singular, vectors = np.sqrt(values[nonzero]), vectors[:, nonzero]
-    rotation = (x.T @ vectors) / singular * inverse_scale[:, None]
     scale = singular / np.sqrt(block.n)
-    preconditioner = Preconditioner(center, scale, rotation, priors, options.centered)
+    z = Standardized(products(block.x), center, unit)
+    preconditioner = SpanOfRows(z, vectors, singular, priors, centered=options.centered)
     projected = ArrayRows(vectors * singular, block.y, block.w, targets=block.targets.items)
     design = LogisticDesign(targets, np.zeros(len(scale)), None, options.fit_intercept)
     weight = float(w.sum())

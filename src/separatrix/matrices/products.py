@@ -174,7 +174,7 @@ class SparseProducts:
         short, few = 8 * self.shape[1], 4 * PIECE_NUMBERS
         if r.ndim == 1 and "by_row" in self.__dict__ and self.by_row.nnz < min(short, few):
             x, out = self.by_row, np.zeros(self.shape[1])
-            add_rows(x.indptr, _unsigned(x.indices), x.data, np.ascontiguousarray(r), out)
+            add_rows(x.indptr, _as_unsigned(x.indices), x.data, np.ascontiguousarray(r), out)
             return out
         return _compressed_times(self.by_column, self.shape[1], r)
 
@@ -209,7 +209,7 @@ def _compressed_times(compressed: Any, count: int, v: Floats) -> Floats:
 
 def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) -> None:
     """Run a loop over compressed rows, cut so that every piece has about as many entries."""
-    indptr, count, indices = compressed.indptr, len(out), _unsigned(compressed.indices)
+    indptr, count, indices = compressed.indptr, len(out), _as_unsigned(compressed.indices)
     if indptr[-1] < 2 * _smallest(width):  # one piece
         loop(0, count, indptr, indices, compressed.data, v, out)
         return
@@ -224,7 +224,7 @@ def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) 
     parallel_map(part, range(len(bounds) - 1))
 
 
-def _unsigned(indices: Ints) -> Any:
+def _as_unsigned(indices: Ints) -> Any:
     """Indices without a sign need no test for counting from the end."""
     return indices.view(f"u{indices.itemsize}")
 

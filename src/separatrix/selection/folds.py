@@ -170,9 +170,9 @@ def warn_of_parted_copies(rows: InMemory, folds: Folds, cv: CV) -> None:
     """
     if folds.labels is None or not (cv is None or isinstance(cv, int | np.integer)):
         return
-    n, target = len(rows), np.sort(rows.block.y[:, 0])
-    if not (target[1:] == target[:-1]).any():  # as always with a continuous target
-        return
+    n, target = len(rows), np.sort(rows.block.y, axis=0)
+    if not (target[1:] == target[:-1]).all(axis=1).any() and target.size:
+        return  # as always with a continuous target
     # Rows among which copies are looked for that folds may part: a few milliseconds.
     checked_rows = 4_000
     at = (

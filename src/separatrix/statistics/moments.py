@@ -1115,6 +1115,11 @@ class Preconditioner:
         return len(self.scale)
 
     @property
+    def rotated(self) -> bool:
+        """Whether z are other directions than the columns."""
+        return self.rotation is not None
+
+    @property
     def matrix(self) -> Floats:
         """P, d x r."""
         return np.diag(1.0 / self.scale) if self.rotation is None else self.rotation / self.scale
@@ -1151,9 +1156,13 @@ class Preconditioner:
         m = moments if self.centered else moments.about_origin()
         return np.asarray(np.linalg.solve(self.gram(moments), self.matrix.T @ m.xy))
 
+    def coef(self, beta: Floats) -> Floats:
+        """P β, the coefficients of x."""
+        return beta / self.scale[:, None] if self.rotation is None else self.matrix @ beta
+
     def unscale(self, beta: Floats, intercept: Floats) -> tuple[Floats, Floats]:
         """(coefficients, intercept) for x and y from those for z and y − y_center."""
-        b = self.matrix @ beta
+        b = self.coef(beta)
         return b, self.y_center + intercept - self.center @ b
 
 
