@@ -939,7 +939,8 @@ class SparseSearch:
     def _pieces(self, x: Any) -> list[slice]:
         """Pieces of rows whose products with all points are few enough to stay in the cache."""
         rows = max(1, BLOCK_ENTRIES // self._points.shape[0])
-        return pieces(x.shape[0], most=max(MIN_PIECES, -(-x.shape[0] // rows)))
+        # with fewer products a block takes longer to cut out than to multiply
+        return pieces(x.shape[0], rows // 4, max(MIN_PIECES, -(-x.shape[0] // rows)))
 
     def _block(self, x: Any, part: slice) -> tuple[Any, Floats, Floats]:
         """A block of rows, ‖z‖² − 2 x·z for all points z, and what must be added to a limit on it.
