@@ -60,7 +60,8 @@ def compiled(loop: Any = None, *, fastmath: set[str] | bool = False, inline: str
     """Compile a loop over arrays and scalars; it runs beside other threads, and is stored.
 
     ``fastmath`` names liberties with the order of floating-point operations, ``inline="always"``
-    copies the loop into its callers.
+    copies the loop into its callers. Arrays are copied element by element: ``a[:] = b`` takes two
+    seconds to compile, for the text of an error of unequal shapes.
     """
     if loop is None:
         return lambda loop: compiled(loop, fastmath=fastmath, inline=inline)

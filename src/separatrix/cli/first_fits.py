@@ -83,6 +83,8 @@ def use(estimator: Any, task: str, table: FirstFitTable) -> None:
     tags = estimator.__sklearn_tags__()
     if tags.input_tags.positive_only:
         table = table._replace(x=abs(table.x))
+    if tags.target_tags.positive_only:
+        table = table._replace(y=abs(table.y))
     if tags.input_tags.one_d_array:
         table = table._replace(x=table.x[:, :1])
     if task == catalogue.CALIBRATION:  # from scores of one class, or of each

@@ -26,7 +26,8 @@ FAR = 46.0
 @compiled(fastmath=FLAGS)
 def squared_distances(z, points, costs, itself, i, out):
     """‖z − zⱼ‖² − log mⱼ of all points, ``itself`` for the point i; returns the least."""
-    out[:] = costs
+    for j in range(out.size):
+        out[j] = costs[j]
     for c in range(points.shape[0]):
         at, column = z[c], points[c]
         for j in range(out.size):

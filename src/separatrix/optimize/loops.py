@@ -96,7 +96,8 @@ def newton_changes(z, factor, residual, d, values, targets, infeasible, change_o
     """
     v, s, p, q = values
     n, m = z.shape
-    change_of_beta[:] = residual
+    for j in range(m):
+        change_of_beta[j] = residual[j]
     for i in range(n):
         pull = targets[0, i] / v[i] - targets[1, i] / s[i] - infeasible[i]
         changes[0, i] = pull

@@ -251,7 +251,8 @@ def softmax_by_class(scores, codes, w, residual):
     value = 0.0
     for start in range(0, n, BLOCK):
         m = min(BLOCK, n - start)
-        top[:m] = scores[0, start : start + m]
+        for r in range(m):
+            top[r] = scores[0, start + r]
         for k in range(1, n_classes):
             row = scores[k, start : start + m]
             for r in range(m):

@@ -816,7 +816,7 @@ def minimize_squares(z, t, c, ridge, epsilon, theta, most):
     """
     n, m = z.shape
     scores, along, excess = np.zeros(n), np.zeros(n), np.zeros(n)
-    gradient, delta, size = np.empty(m), np.empty(m), np.empty(m)
+    gradient, delta, size, matrix = np.empty(m), np.empty(m), np.empty(m), np.empty((m, m))
     for i in range(n):
         for j in range(m):
             scores[i] += z[i, j] * theta[j]
@@ -824,8 +824,10 @@ def minimize_squares(z, t, c, ridge, epsilon, theta, most):
     before, repeated = np.inf, False
     for count in range(most):
         value = 0.5 * (ridge * theta * theta).sum()
-        gradient[:] = ridge * theta
-        matrix = np.diag(ridge)
+        for j in range(m):
+            gradient[j] = ridge[j] * theta[j]
+            for k in range(m):
+                matrix[j, k] = ridge[j] if k == j else 0.0
         for i in range(n):
             if excess[i] != 0.0:
                 value += c[i] * excess[i] ** 2
@@ -843,8 +845,11 @@ def minimize_squares(z, t, c, ridge, epsilon, theta, most):
                 matrix[j, k] *= size[j] * size[k]
             matrix[j, j] = 1.0 + 1e-15
             delta[j] = -gradient[j] * size[j]
-        if not factorize(matrix) or min(np.diag(matrix)) < 1e-5:
+        if not factorize(matrix):
             return -1
+        for j in range(m):
+            if matrix[j, j] < 1e-5:
+                return -1
         substitute(matrix, delta)
         delta *= size
         linear, square = (ridge * theta * delta).sum(), (ridge * delta * delta).sum()
