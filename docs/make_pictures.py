@@ -25,6 +25,7 @@ from sklearn.datasets import load_wine
 import separatrix
 from separatrix.pictures import (
     ActiveCurveDisplay,
+    AdditiveCurveDisplay,
     BiasVarianceDisplay,
     CategoryCoverageDisplay,
     ClusterProfileDisplay,
@@ -43,6 +44,7 @@ from separatrix.pictures import (
     LearningLinesDisplay,
     LearningSurfaceDisplay,
     MarginDisplay,
+    MetricDirectionsDisplay,
     NeighborCountDisplay,
     PACDisplay,
     PairwiseDisplay,
@@ -233,6 +235,10 @@ def _page(studies: dict[str, Any]) -> str:
     lines += ["", "## Gaussian process", "", process]
     for picture in _process():
         lines += _entry("Process", picture)
+    smooth = "`AdditiveRegressor().fit(x, y)` and `NeighborhoodComponentsAnalysis(2).fit(x, y)`"
+    lines += ["", "## Smooth curves and learned metrics", "", smooth]
+    for picture in _smooth():
+        lines += _entry("Smooth", picture)
     lines += ["", "## Nearest neighbors", ""]
     exemplars = "NearestExemplar(n_exemplars=3, standardize=True)"
     lines += [f'`KNeighborsClassifier("auto", standardize=True)`, `{exemplars}`']
@@ -351,6 +357,19 @@ def _process() -> list[Display]:
     return [
         PredictiveBandDisplay.from_estimator(*found[0], y, target="progression"),
         RelevanceDisplay.from_estimator(*found[1]),
+    ]
+
+
+def _smooth() -> list[Display]:
+    """The progression of diabetes by smooth curves; what tells the three wines apart."""
+    table = pd.read_csv(sample("diabetes").path)
+    y, wine = table.pop("progression"), pd.read_csv(sample("wine").path)
+    model = separatrix.AdditiveRegressor().fit(table, y)
+    cultivar = wine.pop("cultivar")
+    metric = separatrix.NeighborhoodComponentsAnalysis(2, standardize=True).fit(wine, cultivar)
+    return [
+        AdditiveCurveDisplay.from_estimator(model, "bmi"),
+        MetricDirectionsDisplay.from_estimator(metric, wine),
     ]
 
 

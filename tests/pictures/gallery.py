@@ -4,6 +4,7 @@ import numpy as np
 from scipy.cluster import hierarchy
 
 import separatrix as sx
+from separatrix.additive.base import Curve
 from separatrix.bayes.bayesian_logistic_regression import PosteriorComparison
 from separatrix.bayes.evidence import EvidenceCurve
 from separatrix.bayes.predictive import PredictiveDistribution
@@ -11,6 +12,7 @@ from separatrix.hypotheses.box_classifier import BoxClassifier
 from separatrix.hypotheses.query import ActiveCurve
 from separatrix.pictures import (
     ActiveCurveDisplay,
+    AdditiveCurveDisplay,
     BiasVarianceDisplay,
     CalibrationDisplay,
     CategoryCoverageDisplay,
@@ -41,6 +43,7 @@ from separatrix.pictures import (
     LeverageDisplay,
     LogOddsDisplay,
     MarginDisplay,
+    MetricDirectionsDisplay,
     NeighborCountDisplay,
     OneVsRestRocDisplay,
     PACDisplay,
@@ -387,6 +390,17 @@ def theory_pictures():
     }
 
 
+def _curve(has_levels):
+    """A wave with its intervals, or a number for each of six levels."""
+    x = NASTY if has_levels else np.linspace(0.0, 6.0, 50)
+    values = np.sin(np.linspace(0.0, 6.0, len(x)))
+    ends = np.array([-0.2, 0.2])
+    interval, band = values[:, None] + ends, values[:, None] + 1.6 * ends
+    marks = np.zeros(0) if has_levels else np.linspace(0.0, 6.0, 20)
+    name = "a rather long name of a column"
+    return Curve(name, x, values, np.full(len(x), 0.1), 0.95, interval, band, 5.2, marks)
+
+
 def predictive_pictures(fitted, residuals):
     """Bands, intervals, coverage, standardized residuals; length scales."""
     y, scale = fitted + residuals, 0.7 + 0.1 * np.abs(fitted)
@@ -413,5 +427,14 @@ def predictive_pictures(fitted, residuals):
         "pit, too wide": PITDisplay.from_predictions(y, wide, bins=5),
         "standardized residuals": StandardizedResidualDisplay.from_predictions(y, predictive),
         "relevance": RelevanceDisplay(NASTY, np.array([1, 2, 50, np.inf, 20, 1.4]), intervals),
+        "additive curve": AdditiveCurveDisplay(_curve(False)),
+        "additive curve of levels": AdditiveCurveDisplay(_curve(True), "the log mean"),
+        "metric directions": MetricDirectionsDisplay(
+            [
+                (0.7, dict(zip(NASTY, np.linspace(-0.6, 0.5, 6), strict=True))),
+                (0.2, dict.fromkeys(NASTY, 0.4)),
+            ]
+        ),
+        "metric direction, one": MetricDirectionsDisplay([(1.0, {"a": 1.0})]),
         "relevance alone": RelevanceDisplay(("a",), np.array([3.0]), scale=np.array([6.0])),
     }

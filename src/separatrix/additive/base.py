@@ -158,7 +158,7 @@ class Curve:
     See Also
     --------
     AdditiveRegressor : Its ``curve`` returns one.
-    AdditiveCurvesDisplay : The picture of all curves.
+    AdditiveCurveDisplay : Its picture.
 
     References
     ----------

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
@@ -33,6 +34,26 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsEstim
         """The metric ‖L (x − z)‖ of rows in the units of the table."""
         check_is_fitted(self, "components_")
         return Elliptical(components=self.components_)
+
+    def directions(
+        self, count: int = 3, scale: Floats | None = None
+    ) -> list[tuple[float, dict[str, float]]]:
+        """The leading eigenvectors of M: (share of the trace, column → loading).
+
+        They are those of columns in units of ``scale``, such as their standard deviations.
+        """
+        check_is_fitted(self, "components_")
+        columns = self.components_ if scale is None else self.components_ * np.asarray(scale)
+        _, roots, vectors = linalg.svd(columns, full_matrices=False)
+        proportions = roots**2 / (float(roots @ roots) or 1.0)
+        vectors = (
+            vectors * np.sign(vectors[np.arange(len(vectors)), np.abs(vectors).argmax(1)])[:, None]
+        )
+        names = [str(name) for name in self.encoding_.names]
+        return [
+            (float(share), dict(zip(names, vector.tolist(), strict=True)))
+            for share, vector in zip(proportions[:count], vectors[:count], strict=True)
+        ]
 
     @property
     def _n_features_out(self) -> int:

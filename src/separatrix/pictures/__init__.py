@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from separatrix.pictures.additive import AdditiveCurveDisplay, MetricDirectionsDisplay
     from separatrix.pictures.class_scores import (
         CalibrationDisplay,
         LogOddsDisplay,
@@ -89,6 +90,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AdditiveCurveDisplay",
+    "MetricDirectionsDisplay",
     "ActiveCurveDisplay",
     "VersionSpaceDisplay",
     "PredictedActualDisplay",
@@ -154,6 +157,7 @@ __all__ = [
 
 #: Displays by the module that defines them.
 _DISPLAYS = {
+    "additive": "AdditiveCurveDisplay MetricDirectionsDisplay",
     "class_scores": (
         "CalibrationDisplay LogOddsDisplay MarginDisplay OneVsRestRocDisplay "
         "PrecisionRecallDisplay RocDisplay SignedDistanceDisplay"
