@@ -24,8 +24,8 @@ from sklearn.metrics import log_loss
 import separatrix as sx
 from tabular import CLASSES, table
 
-NUMBERS = ("boston", "college", "mpg", "wage", "concrete", "computers", "saratoga", "diabetes")
-LABELS = ("mortgages", "juice", "telecom", "churn", "attrition", "german", "phoneme", "breast")
+NUMBERS = ("boston", "college", "mpg", "wage", "concrete", "diabetes")
+LABELS = ("juice", "mortgages", "german", "attrition", "phoneme", "breast")
 QUICK = ("boston", "juice")
 #: Levels that a column may have: identifiers and names of models have more.
 MOST_LEVELS = 40
@@ -88,9 +88,6 @@ def runners(levels: list[bool], classes: bool) -> dict[str, Callable[[Any, Any, 
     own = sx.AdditiveClassifier if classes else sx.AdditiveRegressor
     return {
         "separatrix": lambda frame, _, y: answers(own().fit(frame, y), False),
-        "separatrix, 5 pairs": lambda frame, _, y: answers(
-            own(interactions=5).fit(frame, y), False
-        ),
         "pyGAM, grid": lambda _, x, y: answers(
             pygam(levels, classes).gridsearch(x, y, progress=False), True
         ),

@@ -24,6 +24,7 @@ RACES = (
     "logistic_stream",
     "kernels",
     "kernel_ridge",
+    "additive",
     "metric_learning",
     "perceptron",
     "separability",

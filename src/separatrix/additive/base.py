@@ -82,7 +82,7 @@ class AdditiveTerm:
     >>> x = np.linspace(0.0, 3.0, 60)[:, None]
     >>> term = sx.AdditiveRegressor().fit(x, 2 * x[:, 0]).terms_[0]
     >>> term.name, term.penalties.shape, term.coef.shape
-    ('x0', (2, 1), (18, 1))
+    ('x0', (2, 1), (19, 1))
     """
 
     basis: Basis

@@ -37,7 +37,7 @@ from separatrix.threads import parallel_map, pieces
 #: Up to so many distinct values a column is a straight line from each to the next.
 FEW_VALUES = 10
 #: Distinct values for each interval between knots.
-VALUES_OF_AN_INTERVAL = 4
+VALUES_OF_AN_INTERVAL = 2
 #: Intervals of the functions whose products are those of a pair of columns.
 PAIR_INTERVALS = 3
 #: Knots nearer to each other than this, relative to the range, are one.

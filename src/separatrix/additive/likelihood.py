@@ -41,9 +41,10 @@ from separatrix.optimize.newton import backtrack
 
 #: Relative duality gap that is promised.
 TOLERANCE = 1e-9
-#: Prior standard deviation of a term, in log odds or log counts, at most: scores of this size are
-#: probabilities that no table tells from 0 and 1.
-WIDEST = 30.0
+#: Prior standard deviation of a term, in log odds or log counts, at most. Two of them lead from a
+#: probability of one half to 0.993, as few columns do; where classes are separable, the evidence
+#: itself has no such limit.
+WIDEST = 2.5
 #: Gain of log evidence in a round at which the search for penalties ends: a likelihood ratio that
 #: says nothing.
 SETTLED = 1e-4

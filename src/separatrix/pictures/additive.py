@@ -53,7 +53,7 @@ class AdditiveCurveDisplay(Display):
     >>> x = np.linspace(0.0, 3.0, 60)[:, None]
     >>> model = sx.AdditiveRegressor().fit(x, np.sin(2 * x[:, 0]))
     >>> AdditiveCurveDisplay.from_estimator(model, "x0").description
-    'What x0 adds to the target. From −1.00 at 2.35 to 0.996 at 0.784, by 17.0 degrees of freedom.'
+    'What x0 adds to the target. From −1.00 at 2.35 to 0.996 at 0.784, by 18.0 degrees of freedom.'
     """
 
     curve: Any
