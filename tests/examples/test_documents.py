@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -27,6 +28,7 @@ def test_python_blocks_run(page: Path, tmp_path, monkeypatch) -> None:
     names: dict[str, object] = {"__name__": "page"}
     for block in BLOCK.findall(page.read_text(encoding="utf-8")):
         exec(compile(block, str(page), "exec"), names)
+    plt.close("all")  # figures that a page leaves open are its own
 
 
 def test_guides_have_code_that_runs() -> None:
