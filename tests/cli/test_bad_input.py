@@ -22,7 +22,14 @@ import pytest
 from tests.cli.conftest import lines_of
 
 GOOD = lines_of(60)
-RESULTS = {"model.sx", "report.html", "predictions.csv", "result.json", "study.toml"}
+RESULTS = {
+    "model.sx",
+    "report.html",
+    "predictions.csv",
+    "result.json",
+    "study.toml",
+    "importance.csv",
+}
 
 
 def text(*lines: str, header: str = "a,b,y") -> bytes:

@@ -20,7 +20,14 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
 
-FILES = {"model.sx", "report.html", "predictions.csv", "result.json", "study.toml"}
+FILES = {
+    "model.sx",
+    "report.html",
+    "predictions.csv",
+    "result.json",
+    "study.toml",
+    "importance.csv",
+}
 
 
 def test_the_first_command_gives_everything(command, here) -> None:
@@ -215,7 +222,8 @@ def test_moments_travel(command, here, table) -> None:
     merged, whole = (sx.load(here / f"{n}-separatrix/model.sx") for n in ("ab", "all"))
     np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-9)
     assert merged.alpha_ == pytest.approx(whole.alpha_)
-    assert {p.name for p in (here / "ab-separatrix").iterdir()} == FILES - {"predictions.csv"}
+    of_rows = {"predictions.csv", "importance.csv"}
+    assert {p.name for p in (here / "ab-separatrix").iterdir()} == FILES - of_rows
     assert command("predict", "ab-separatrix/model.sx", "table.csv").code == 0
     for words, message in (
         (("fit", "ab.moments", "--seed", "3"), "--seed was fixed"),

@@ -17,7 +17,14 @@ import pytest
 from separatrix.cli.failure import Interruptions
 from tests.cli.conftest import interrupted
 
-RESULTS = {"model.sx", "report.html", "predictions.csv", "result.json", "study.toml"}
+RESULTS = {
+    "model.sx",
+    "report.html",
+    "predictions.csv",
+    "result.json",
+    "study.toml",
+    "importance.csv",
+}
 
 
 def is_clean(here: Path, *known: str) -> bool:

@@ -54,7 +54,13 @@ STUDY_OPTIONS = (
 
 @click.command(cls=Repeatable, short_help="Compare models on a table and store the best.")
 @click.argument("table")
-@click.option("--target", metavar="COLUMN", help="The column to predict.")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="COLUMN",
+    help="The column to predict. Repeatable: a study of each.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
 @click.option(
     "--models",
@@ -132,7 +138,7 @@ def fit(
     context: click.Context,
     /,
     table: str,
-    target: str | None,
+    targets: tuple[str, ...],
     out: Path | None,
     models: str | None,
     costs: str | None,
@@ -162,6 +168,12 @@ def fit(
 
     check_names(options["task"], names, options["metric"])
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
+    if len(targets) > 1:
+        from separatrix.cli.targets import fit_targets
+
+        fit_targets(context, table, targets, place, as_json)
+        return
+    target = context.params["targets"] = targets[0] if targets else None
     study_options = {name: options.pop(name) for name in STUDY_OPTIONS}
     with _progress(as_json) as report:
         source = _open_table(context, table, target, options)

@@ -12,7 +12,7 @@ from separatrix.messages import InputError
 from separatrix.temporary import remove_leftovers, temporary
 
 MODEL, REPORT, PREDICTIONS, RESULT = "model.sx", "report.html", "predictions.csv", "result.json"
-ASSIGNMENTS, INVOCATION = "assignments.csv", "study.toml"
+ASSIGNMENTS, INVOCATION, IMPORTANCE = "assignments.csv", "study.toml", "importance.csv"
 
 
 def ready(place: Path) -> Path:
@@ -68,7 +68,7 @@ def _refuse_taken(place: Path) -> None:
             file=str(place),
             remedy="Create that place, or choose another --out.",
         )
-    for name in (MODEL, REPORT, PREDICTIONS, ASSIGNMENTS, RESULT, INVOCATION):
+    for name in (MODEL, REPORT, PREDICTIONS, ASSIGNMENTS, RESULT, INVOCATION, IMPORTANCE):
         if (place / name).is_dir():
             raise InputError(
                 "is a directory, where a file of the results belongs.",

@@ -98,29 +98,35 @@ def predict(
     """
     try:
         from separatrix.cli.partitions import is_folder
+        from separatrix.cli.targets import studies_in
         from separatrix.rows.notations import text_options as checked
         from separatrix.rows.scan import rows_like
         from separatrix.study.answers import answer_columns, load_predictor
 
+        studies = studies_in(model)
         folder = out if cluster is not None and is_folder(out) else None
         file = None if folder else file_at(out)
-        fitted, schema = load_predictor(model)
         text = checked(**options.as_written(written))
+        source = click.get_current_context().get_parameter_source("level")
+        wanted: dict[str, Any] = {
+            "level": level,
+            "conformal": source is ParameterSource.COMMANDLINE,
+            "extrapolation": extrapolation,
+            "effects": effects or 0,
+        }
+        if studies:
+            if cluster is not None:
+                raise InputError("the models of several targets predict without --cluster.")
+            reading = {"unseen": unseen, "text": text}
+            _predict_targets(studies, table, reading, wanted, file, keep, as_json)
+            return
+        fitted, schema = load_predictor(model)
         rows: Any = rows_like(options.table_at(table), schema, unseen=unseen, text=text)
         if cluster is not None:
             from separatrix.rows.distributed import read_by_workers
 
             rows = read_by_workers(rows, cluster)
-        source = click.get_current_context().get_parameter_source("level")
-        answers = answer_columns(
-            model,
-            fitted,
-            schema,
-            level=level,
-            conformal=source is ParameterSource.COMMANDLINE,
-            extrapolation=extrapolation,
-            effects=effects or 0,
-        )
+        answers = answer_columns(model, fitted, schema, **wanted)
         for remark in answers.all_remarks:
             say(f"· {remark}", quiet=as_json)
         if folder:
@@ -227,6 +233,58 @@ def _predict_parts(
     for sentence in options.describe_travel(rows):
         say(f"· {sentence}")
     say(f"Wrote {count:,} predictions in {plural(len(parts), 'file')} to {folder}")
+
+
+def _predict_targets(
+    studies: dict[str, Path],
+    table: str,
+    reading: dict[str, Any],
+    wanted: dict[str, Any],
+    out: Path | None,
+    keep: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """The answers of the models of several targets, side by side."""
+    import numpy as np
+
+    from separatrix.rows.scan import rows_like
+    from separatrix.study.answers import answer_columns, load_predictor
+
+    columns: dict[str, list[Any]] = {}
+    warned: list[str] = []
+    n, rows = 0, None
+    for target, place in studies.items():
+        fitted, schema = load_predictor(place)
+        answers = answer_columns(place, fitted, schema, **wanted)
+        for remark in answers.all_remarks:
+            say(f"· {target}: {remark}", quiet=as_json)
+        rows = rows_like(options.table_at(table), schema, **reading)
+        beyond: Counter[str] = Counter()
+        headings = [f"{heading} {target}" for heading in answers.all_headings]
+        n = 0
+        for _, last, count in _predict_batches(
+            fitted, rows, answers, warned, beyond, quiet=as_json
+        ):
+            for heading, values in zip(headings, last, strict=True):
+                columns.setdefault(heading, []).append(np.asarray(values))
+            n += count
+        if beyond:
+            say(f"! {target}: {_describe_beyond(beyond)}", quiet=as_json)
+    whole = {heading: np.concatenate(parts) for heading, parts in columns.items()}
+    source: Any = rows.source  # type: ignore[union-attr]
+    ids = Ids(source, copied_columns(source.arrow.names, keep, taken=["row", *whole]))
+    first, last = [np.arange(1, n + 1)], list(whole.values())
+    if as_json and out is None:
+        names = ["row", *ids.columns, *whole]
+        named = dict(zip(names, _plain(first, ids.take(n), last), strict=True))
+        print_json({"targets": list(studies), "predictions": named, "warnings": warned})
+        return
+    with rows_to(out, ["row"], ids, list(whole)) as write:
+        write(first, last, n)
+    if as_json:
+        print_json({"targets": list(studies), "out": str(out), "rows": n, "warnings": warned})
+    elif out is not None:
+        say(f"Wrote {n:,} predictions of {len(studies)} targets to {out}")
 
 
 def _plain(first: list[Any], copied: list[list[Any]], last: list[Any]) -> list[list[Any]]:

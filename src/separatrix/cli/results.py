@@ -26,7 +26,15 @@ from separatrix.cli.output import (
     print_table,
     say,
 )
-from separatrix.cli.places import ASSIGNMENTS, INVOCATION, MODEL, PREDICTIONS, REPORT, RESULT
+from separatrix.cli.places import (
+    ASSIGNMENTS,
+    IMPORTANCE,
+    INVOCATION,
+    MODEL,
+    PREDICTIONS,
+    REPORT,
+    RESULT,
+)
 from separatrix.formatting import score_info, score_text
 from separatrix.messages import InputError
 from separatrix.rows.rows import InMemory
@@ -35,7 +43,7 @@ from separatrix.storage import save
 from separatrix.storage.files import atomic_file, cannot_write, write_text
 from separatrix.study.answers import class_headings, interval_headings
 from separatrix.study.document import plain
-from separatrix.study.result import Entry, Predictions, Study
+from separatrix.study.result import ColumnImportance, Entry, Predictions, Study
 from separatrix.study.summary import CHOSEN, leaderboard, scheme_text, verdict
 from separatrix.temporary import lock, remove_leftovers, temporary
 
@@ -60,6 +68,8 @@ def write_all(study: Study, place: Path, ids: Ids, invocation: str) -> dict[str,
         write_text(partial / INVOCATION, invocation)
         if study.test_predictions is not None:
             write_text(partial / PREDICTIONS, predictions(study, study.test_predictions, ids))
+        if study.importance is not None:
+            write_text(partial / IMPORTANCE, importance_csv(study.importance))
 
     return _write_with_result(document_of(study), place, write)
 
@@ -144,7 +154,7 @@ def _move(partial: Path, place: Path) -> None:
     if not place.exists():
         partial.rename(place)
         return
-    for name in (PREDICTIONS, ASSIGNMENTS):  # those of an earlier study would be wrong
+    for name in (PREDICTIONS, ASSIGNMENTS, IMPORTANCE):  # those of an earlier study would be wrong
         (place / name).unlink(missing_ok=True)
     for file in sorted(partial.iterdir()):
         file.replace(place / file.name)
@@ -180,6 +190,21 @@ def predictions(study: Study, test: Predictions, ids: Ids) -> str:
     return as_csv(columns, header=header)
 
 
+def importance_csv(importance: ColumnImportance) -> str:
+    """Columns as CSV, the most important first; ``matters`` where the whole interval is above 0."""
+    low = plain(importance.low)
+    columns = [
+        list(importance.columns),
+        plain(importance.increase),
+        low,
+        plain(importance.high),
+        [str(end > 0.0).lower() for end in low],
+    ]
+    loss = importance.loss.replace("_", " ")
+    header = ["column", f"increase of {loss}", *interval_headings(0.95), "matters"]
+    return as_csv(columns, header=header)
+
+
 def as_csv(columns: list[list[Any]], *, header: list[str] | None) -> str:
     """Columns as CSV text; numbers are written so that reading them gives the same bits."""
     text = io.StringIO()
@@ -207,6 +232,7 @@ def print_summary(study: Study, place: Path, python: str, announced: Sequence[st
     lines = verdict(study)
     print_lines([with_flags(line) if line.startswith(CHOSEN) else line for line in lines])
     stored = [PREDICTIONS] if study.test_predictions is not None else []
+    stored += [IMPORTANCE] if study.importance is not None else []
     files = [MODEL, REPORT, *stored, RESULT, INVOCATION]
     print_next(files, place, place / MODEL, python)
 
