@@ -307,8 +307,11 @@ class PenalizedLikelihood:
             above = np.where(inside, self._cross(bend) + penalty * b[:-1], 0.0)
             return np.vstack([above, bend.sum(axis=0)])
 
-        x, rest = np.zeros_like(slopes), slopes.copy()
-        d = z = _solve_each(rest, responses, fits)
+        def near(slopes: Floats) -> Floats:
+            return _without_shift(_solve_each(slopes, responses, fits))
+
+        x, rest = np.zeros_like(slopes), _without_shift(slopes)
+        d = z = near(rest)
         rho = first = float(np.vdot(z, rest))
         accuracy = min(0.1, np.sqrt(max(first, 0.0) / self.size))  # as good as the quadratic is
         for _ in range(ITERATIONS):
@@ -318,7 +321,7 @@ class PenalizedLikelihood:
                 break
             t = rho / bend
             x, rest = x + t * d, rest - t * q
-            z = _solve_each(rest, responses, fits)
+            z = near(rest)
             rho, before = float(np.vdot(z, rest)), rho
             if rho <= accuracy**2 * first:
                 break
@@ -335,6 +338,13 @@ def _solve_each(slopes: Floats, responses: Sequence[_Response], fits: Sequence[R
         steps[at, k] = fit.covariance @ centered
         steps[-1, k] = slopes[-1, k] / response.total - response.center[at] @ steps[at, k]
     return steps
+
+
+def _without_shift(b: Floats) -> Floats:
+    """Without a common shift of all constants, which changes no probability."""
+    b = b.copy()
+    b[-1] -= b[-1].mean()
+    return b
 
 
 class AdditiveLikelihoodModel(AdditiveModel):
