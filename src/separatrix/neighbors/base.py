@@ -47,7 +47,7 @@ _TREES = ("KDTree", "BallTree", "KDTree64", "BallTree64", "KDTree32", "BallTree3
 
 
 #: Numbers of the points among which distances may be found to be concentrated.
-SAMPLE_NUMBERS = 1 << 20
+SAMPLE_NUMBERS = 1 << 19
 
 
 class InstanceBasedModel(metric_inputs.PointsEstimator):
@@ -83,7 +83,7 @@ class InstanceBasedModel(metric_inputs.PointsEstimator):
             if isinstance(metric, NanEuclidean):
                 return
             # many columns average each distance: fewer points tell as much
-            most = min(MAX_SAMPLE, max(100, SAMPLE_NUMBERS // x.shape[1]))
+            most = min(MAX_SAMPLE, max(50, SAMPLE_NUMBERS // x.shape[1]))
             sample = self.points_[names.space_evenly(len(x), most)]
             concentration = distance_concentration(sample, self.metric_)
             if concentration.concentrated:
