@@ -64,6 +64,8 @@ def results_of_functions(x: Any, labels: Any) -> dict[str, Any]:
         "medoid": sx.medoid(["cat", "cut", "horse"], "edit"),
         "expansion": sx.KernelPerceptron().fit(x, labels).expansion_,
         "additive": sx.AdditiveRegressor().fit(x, p).summary(),
+        "term": sx.AdditiveRegressor().fit(x, p).terms_[0],
+        "extrapolation": sx.check_extrapolation(sx.Ridge().fit(x, p), 2.0 * x),
         "export": sx.export_model(sx.LinearRegression().fit(x, p), "python"),
     }
 
@@ -87,7 +89,11 @@ def test_an_exact_solution_says_so_and_one_number_once(shown) -> None:
     text = str(shown["certificate"])
     assert "Solved exactly, to about" in text
     assert "lower bound" not in text
-    assert ", lower bound 3 " in str(replace(shown["certificate"], primal=4.0, dual=3.0, gap=1.0))
+    assert "duality gap" not in text
+    worse = replace(shown["certificate"], gap=1.0)
+    assert not worse.holds
+    assert "duality gap 1.0e+00" in str(worse)
+    assert ", lower bound 3 " in str(replace(worse, primal=4.0, dual=3.0))
 
 
 class Balance(HTMLParser):

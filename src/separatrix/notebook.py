@@ -9,6 +9,7 @@ notebooks look right; only badges bring their own, which differ from their text 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -161,11 +162,12 @@ def _html(item: Item) -> str:
     if isinstance(item, Details):
         lines = "".join(f"<p>{html.escape(line)}</p>" for line in item.lines)
         return f"<details><summary>{html.escape(item.title)}</summary>{lines}</details>"
+    text = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(item.text))
     if item.badge:
         badge = f'<span class="badge {item.tone}">{html.escape(item.badge)}</span>'
-        return f"<p>{badge}{html.escape(item.text)}</p>"
+        return f"<p>{badge}{text}</p>"
     shade = ' class="muted"' if item.tone == MUTED else ""
-    return f"<p{shade}>{html.escape(item.text)}</p>"
+    return f"<p{shade}>{text}</p>"
 
 
 #: Letters of a cell that may be broken into several lines.

@@ -361,8 +361,10 @@ def test_worst_rows_are_named_by_the_names_given():
 def test_labels_of_rows_go_by_position_whatever_their_index():
     labels = pd.Series(list("abcdef"), index=range(100, 106))
     x, y = np.arange(6.0), np.array([0.0, 0, 0, 9, 0, 0])
-    assert "row d (" in PredictedActualDisplay(y, np.zeros(6), labels).description
-    assert "row d (" in ResidualDisplay.from_predictions(y, 0 * y, row_labels=labels).description
+    assert "largest: d (" in PredictedActualDisplay(y, np.zeros(6), labels).description
+    assert (
+        "Largest: d (" in ResidualDisplay.from_predictions(y, 0 * y, row_labels=labels).description
+    )
     tree = DendrogramDisplay.from_linkage(linkage(x[:, None]), leaf_labels=labels).plot()
     assert {text.get_text() for text in tree.ax_.get_xticklabels()} == set("abcdef")
 
@@ -395,6 +397,13 @@ def test_folds_and_generalization_gap_follow_the_direction_of_the_measure():
     )
     assert folds.description.index("high") < folds.description.index("low ")
     assert "85.0 %" in folds.description
+    scores = [np.array([3.0, 5.0])]
+    assert "Mean, and range over the folds, best first: a 4" in (
+        CrossValidationDisplay(["a"], scores, "rmse").caption
+    )
+    pooled = CrossValidationDisplay(["a"], scores, "rmse", pooled=[np.sqrt(17.0)]).caption
+    assert pooled.startswith("All rows left out together, and range over the folds")
+    assert pooled.endswith("a 4.123 (3 to 5).")
     gap = GeneralizationGapDisplay(
         ["training", "test"], [50.0, 60.0], [np.nan, 55], [np.nan, 65], "rmse"
     )

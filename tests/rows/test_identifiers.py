@@ -85,3 +85,16 @@ def test_a_table_of_identifiers_alone_says_why() -> None:
     with pytest.raises(InputError, match=r"'id' is left out.*kinds=") as refused:
         scan({"id": range(20), "y": np.arange(20.0) ** 2}, target="y")
     assert "no feature column" in str(refused.value)
+
+
+def test_texts_that_identify_rows_name_them_and_numbers_do_not() -> None:
+    n = 12
+    names = [f"town {i}" for i in range(n)]
+    table = {"town": names, "x": list(range(n)), "y": [float(i % 3) for i in range(n)]}
+    rows = scan(table, target="y")
+    assert rows.row_names() == dict(enumerate(names, 1))
+    given = scan({**table, "sign": [f"s{i % 4}" for i in range(n)]}, target="y", id="sign")
+    assert given.row_names()[6] == "s1"
+    numbered = {"id": list(range(100, 100 + n)), "x": table["x"], "y": table["y"]}
+    assert scan(numbered, target="y", id="id").row_names() == {}
+    assert scan(numbered, target="y").row_names() == {}

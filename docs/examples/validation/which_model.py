@@ -25,7 +25,8 @@ for message in study.messages[:2]:
 print(study.reason)
 names = [entry.name for entry in study.leaderboard]
 scores = [entry.folds for entry in study.leaderboard]
-CrossValidationDisplay(names, scores, study.choice.metric, study.winner)
+pooled = [entry.mean for entry in study.leaderboard]  # over all rows left out together
+CrossValidationDisplay(names, scores, study.choice.metric, study.winner, pooled)
 
 # %%
 # Its score on rows that nothing had seen, with an interval, and what knowing nothing would give.

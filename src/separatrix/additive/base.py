@@ -27,7 +27,7 @@ from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.inference import p_text
 from separatrix.formula import nodes
 from separatrix.messages import InputError, did_you_mean
-from separatrix.notebook import Shown
+from separatrix.notebook import Grid, Item, Sentence, Shown
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.schema import Encoding
 from separatrix.threads import on_one_blas_thread
@@ -39,8 +39,8 @@ MOST_PAIR_FUNCTIONS = 2_500
 CURVE_POINTS = 200
 
 
-@dataclass(frozen=True)
-class AdditiveTerm:
+@dataclass(frozen=True, repr=False)
+class AdditiveTerm(Shown):
     """A term of an additive model: a curve of one column, or a surface of two.
 
         f_j(x) = Σ_k c_k B_k(x),      c = T b,      penalty ½ Σ_blocks λ ‖b_block‖²
@@ -94,6 +94,13 @@ class AdditiveTerm:
     ranks: Floats
     p_values: Floats
     marks: Floats
+
+    def __str__(self) -> str:
+        if not self.freedom.any():
+            return f"{self.name}: left out."
+        freedom = ", ".join(f"{f:.2f}" for f in self.freedom)
+        p = ", ".join(p_text(value) for value in self.p_values)
+        return f"{self.name}: effective degrees of freedom {freedom}; p {p}."
 
     def __post_init__(self) -> None:
         shape = (transform_of(self.basis).shape[1], len(self.basis.blocks))
@@ -231,18 +238,17 @@ class AdditiveSummary(Shown):
     p_values: Floats
     lines: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        width = max([len(name) for name in self.names] + [4])
-        rows = [f"{'term':<{width}} {'edf':>8} {'statistic':>12} {'p':>9}"]
-        for i, name in enumerate(self.names):
-            if self.freedom[i] > 0.0:
-                rows.append(
-                    f"{name:<{width}} {self.freedom[i]:>8.2f} {self.statistics[i]:>12.5g} "
-                    f"{p_text(self.p_values[i]):>9}"
-                )
-            else:
-                rows.append(f"{name:<{width}} {'left out':>8}")
-        return "\n".join([*rows, "", *self.lines])
+    def _display(self) -> list[Item]:
+        lines = [
+            (name, f"{freedom:.2f}", f"{statistic:.5g}", p_text(p))
+            if freedom > 0.0
+            else (name, "left out", "", "")
+            for name, freedom, statistic, p in zip(
+                self.names, self.freedom, self.statistics, self.p_values, strict=True
+            )
+        ]
+        table = Grid(("term", "effective d.o.f.", "statistic", "p"), lines)
+        return [table, *map(Sentence, self.lines)]
 
 
 class AdditiveModel(RowsEstimator):

@@ -329,8 +329,14 @@ def python_code(
     ignored: Sequence[str] = (),
 ) -> str:
     """The call of ``function`` in Python on the table of the command, to be pasted."""
+    from separatrix.samples import PREFIX
+
     given = context.params
-    scan = [repr(table_at(given["table"]))] + ([] if target is None else [f"target={target!r}"])
+    lines, table = ["import separatrix as sx"], repr(given["table"])
+    if given["table"].startswith(PREFIX):
+        lines.append("from separatrix.samples import sample")
+        table = f"sample({given['table'].removeprefix(PREFIX)!r}).path"
+    scan = [table] + ([] if target is None else [f"target={target!r}"])
     written = as_written(given)
     names = ("weight", "group", "time", "missing", "unseen", "cluster", *WRITTEN)
     reading = [name for name in names if was_given(context, name)]
@@ -344,7 +350,7 @@ def python_code(
     if kinds:
         scan.append(f"kinds={kinds!r}")
     words = ", ".join([f"sx.scan({', '.join(scan)})", *arguments])
-    return f"import separatrix as sx\nstudy = sx.{function}({words})"
+    return "\n".join([*lines, f"study = sx.{function}({words})"])
 
 
 #: The option of each parameter.

@@ -27,6 +27,7 @@ from separatrix.arrays import Floats, Matrix
 from separatrix.formatting import join_words, plural
 from separatrix.geometry.convex_hulls import EPS, nearest_points
 from separatrix.messages import InputError
+from separatrix.notebook import Shown
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import (
     Block,
@@ -43,8 +44,8 @@ from separatrix.rows.sources.new_rows import rows_like
 SHOWN_COLUMNS = 4
 
 
-@dataclass(frozen=True)
-class ExtrapolationCheck:
+@dataclass(frozen=True, repr=False)
+class ExtrapolationCheck(Shown):
     """Rows that lie outside the training rows of a model, with the proof for each.
 
     Parameters

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.formatting import join_words
 from separatrix.logistic.path import MIN_L1_RATIO
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.optimize.linear_paths import RidgeRows
@@ -144,7 +145,8 @@ def fold_fits(folds: RidgeFolds, C: float, loss: str) -> Tuning:
     fits = parallel_map(fit, folds.pairs)
     thetas = [theta for theta, _ in fits]
     separated = [str(fold) for fold, (_, known) in enumerate(fits) if known]
-    note = f"the classes are separable in the training rows of fold {', '.join(separated)}"
+    which = f"fold{'s' if len(separated) > 1 else ''} {join_words(separated)}"
+    note = f"the classes are separable in the training rows of {which}"
     note = "; ".join(part for part in (folds.note, note if separated else "") if part)
     log_loss, error = folds.losses(thetas)
     losses = (log_loss if loss == "log_loss" else error)[None]

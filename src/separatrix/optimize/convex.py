@@ -106,7 +106,9 @@ class Certificate(Shown):
 
     def _sentences(self) -> list[str]:
         sentences = [f"{self.claim}.", *self._digits_of_an_exact_solution()]
-        if np.isfinite(self.gap) and np.isfinite(self.primal):
+        if self._is_exact and self.holds:
+            pass  # the digits say it: a gap of 1e-25 of the objective says nothing more
+        elif np.isfinite(self.gap) and np.isfinite(self.primal):
             objective, bound = f"{self.primal:.6g}", f"{self.dual:.6g}"
             beside = "" if bound == objective else f", lower bound {bound}"
             sentences.append(f"Objective {objective}{beside} (duality gap {self.gap:.1e}).")
@@ -130,11 +132,15 @@ class Certificate(Shown):
             sentences.append(f"Condition number {self.condition:.2g}.")
         return sentences + list(self.notes)
 
+    @property
+    def _is_exact(self) -> bool:
+        return bool(self.digits >= EXACT_DIGITS)
+
     def _digits_of_an_exact_solution(self) -> list[str]:
         """How many digits rounding errors leave of what a formula gives."""
         if not np.isfinite(self.digits):
             return []
-        solved = "Solved exactly, to about" if self.digits >= EXACT_DIGITS else "About"
+        solved = "Solved exactly, to about" if self._is_exact else "About"
         return [f"{solved} {self.digits:.0f} correct digits (from {self.statistic})."]
 
     def _what_the_gap_is_compared_with(self) -> list[str]:

@@ -563,7 +563,7 @@ def _row_axes(ax: Any, names: Sequence[str], metric: str) -> None:
 
 @dataclass(eq=False)
 class CrossValidationDisplay(Display):
-    """Cross-validation score of every candidate and fold, with the means.
+    """Cross-validation score of every candidate and fold, with the score over all of them.
 
     Parameters
     ----------
@@ -575,11 +575,14 @@ class CrossValidationDisplay(Display):
         Name of the score.
     winner : str or None, default=None
         The candidate that is highlighted.
+    pooled : sequence of float, default=()
+        Score of each candidate over all rows left out together, where it is not the mean over the
+        folds: a root mean squared error is the root of the mean over rows.
 
     Attributes
     ----------
     means : ndarray
-        Mean score of each candidate.
+        Pooled score of each candidate, else the mean of its scores.
 
     See Also
     --------
@@ -599,12 +602,15 @@ class CrossValidationDisplay(Display):
     scores: Sequence[Floats]
     metric: str = "error"
     winner: str | None = None
+    pooled: Sequence[float] = ()
 
     title: ClassVar[str] = "Cross-validation scores by fold"
 
     @property
     def means(self) -> Floats:
-        """Mean score of each candidate."""
+        """Pooled score of each candidate, else the mean of its scores."""
+        if len(self.pooled):
+            return np.asarray(self.pooled, dtype=float)
         return np.array([np.mean(s) if np.size(s) else np.nan for s in self.scores])
 
     @property
@@ -614,7 +620,7 @@ class CrossValidationDisplay(Display):
 
     @property
     def caption(self) -> str:
-        """Mean and range over the folds of the best candidates."""
+        """Score and range over the folds of the best candidates."""
         means = self.means
         order = np.argsort(-means if score_info(self.metric).higher_is_better else means)
         parts = [
@@ -625,7 +631,8 @@ class CrossValidationDisplay(Display):
             if np.size(self.scores[i])
         ]
         described = 6  # numbers that the description names
-        return f"Mean and range over the folds, best first: {join_words(parts[:described])}."
+        what = "All rows left out together" if len(self.pooled) else "Mean"
+        return f"{what}, and range over the folds, best first: {join_words(parts[:described])}."
 
     @property
     def size(self) -> tuple[float, float]:
@@ -633,14 +640,15 @@ class CrossValidationDisplay(Display):
         return WIDTH, 0.8 + 0.3 * max(3, len(self.names))
 
     def _draw(self, ax: Any) -> None:
-        for i, (name, given) in enumerate(zip(self.names, self.scores, strict=True)):
+        named = zip(self.names, self.scores, self.means, strict=True)
+        for i, (name, given, mean) in enumerate(named):
             color = BLUE if name == self.winner else MUTED
             values = np.asarray(given, dtype=float)
             if values.size == 0:
                 continue
             ax.plot(values, np.full(values.size, -i), "o", ms=5, mew=0, alpha=0.55, color=color)
             bar = text_color(ax) if name == self.winner else MUTED
-            ax.plot([values.mean()] * 2, [-i - 0.3, -i + 0.3], color=bar, linewidth=2)
+            ax.plot([mean] * 2, [-i - 0.3, -i + 0.3], color=bar, linewidth=2)
         _row_axes(ax, self.names, self.metric)
 
 

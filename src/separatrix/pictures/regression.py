@@ -20,6 +20,7 @@ from separatrix.pictures.inputs import design_deviations
 from separatrix.pictures.points import (
     MAX_POINTS,
     annotate,
+    called,
     largest,
     largest_rows,
     mark_largest,
@@ -82,7 +83,7 @@ class CoefficientDisplay(Display):
     >>> intervals = np.array([[0.5, 1.5], [-3.0, 1.0]])
     >>> display = CoefficientDisplay(("age", "dose"), np.array([1.0, -1.0]), intervals)
     >>> display.description
-    'Coefficients. Largest: age 1 and dose −1. 1 of 2 have a 95 % interval that excludes zero.'
+    'Coefficients. Largest: age 1 and dose −1. 1 of 2 has a 95 % interval that excludes zero.'
     """
 
     names: tuple[str, ...]
@@ -151,10 +152,9 @@ class CoefficientDisplay(Display):
         text = f"Largest: {join_words(top)}."
         total = self.estimates.size
         if self.intervals is not None:
-            text += (
-                f" {int(self.excludes_zero.sum())} of {total} have a 95 % interval that excludes "
-                "zero."
-            )
+            known = int(self.excludes_zero.sum())
+            verb = "has" if known == 1 else "have"
+            text += f" {known} of {total} {verb} a 95 % interval that excludes zero."
         elif not self.excludes_zero.all():
             text += f" {plural(int(total - self.excludes_zero.sum()), 'coefficient')} exactly zero."
         if total > len(self.shown):
@@ -357,7 +357,7 @@ class ScaleLocationDisplay(FittedValueDisplay):
         """The running mean at both ends, the rank correlation, and the largest rows."""
         trend = running_mean(self.fitted, self.values)
         names = row_names(self.row_labels, self.values.size)
-        far = join_words([f"row {names[i]}" for i in largest(self.values)])
+        far = join_words([called(names[i]) for i in largest(self.values)])
         if trend is None:
             return f"Too few rows for a trend in the size of the residuals. Largest: {far}."
         from scipy.stats import spearmanr
@@ -735,8 +735,8 @@ class PredictedActualDisplay(Display):
         error = np.abs(self.actual - self.predicted)
         names = row_names(self.row_labels, error.size)
         far = [
-            f"row {names[i]} (predicted {value_text(self.predicted[i], self.display)}, actually "
-            f"{value_text(self.actual[i], self.display)})"
+            f"{called(names[i])} (predicted {value_text(self.predicted[i], self.display)}, "
+            f"actually {value_text(self.actual[i], self.display)})"
             for i in largest(error)
         ]
         fit = "" if np.isnan(self.r_squared) else f": R² {number(self.r_squared, 3)}"
@@ -751,8 +751,9 @@ class PredictedActualDisplay(Display):
         pad = 0.04 * (high - low) or 1.0
         ends = np.array([low - pad, high + pad])
         ax.plot(ends, ends, color=MUTED, linewidth=0.9)
-        look = {"ha": "right", "va": "top", "color": MUTED, "fontsize": 8}
-        annotate(ax, "actual = predicted", (0.93, 0.99), (0, 0), "axes fraction", **look)
+        # below the line, where no error of a large value is: its name stands at the other end
+        look = {"ha": "right", "va": "bottom", "color": MUTED, "fontsize": 8}
+        annotate(ax, "line: actual = predicted", (0.99, 0.02), (0, 0), "axes fraction", **look)
         scatter(ax, self.predicted, self.actual, max_points=self.max_points)
         trend = running_mean(self.predicted, self.actual)
         if trend is not None:

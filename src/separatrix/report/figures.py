@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -135,11 +135,13 @@ def lift_headline(galleries: dict[str, Gallery]) -> None:
         galleries[name].pictures = [picture for picture in here if not isinstance(picture, seen)]
 
 
-def row_labels(rows: Any) -> list[str] | None:
-    """Row numbers as people write them."""
+def row_labels(rows: Any, names: Mapping[int, str]) -> list[str] | None:
+    """The names of rows, or their numbers as people write them."""
     if rows is None:
         return None
-    return [f"{r:g}" if isinstance(r, float | np.floating) else str(r) for r in rows]
+    return [
+        names.get(r) or (f"{r:g}" if isinstance(r, float | np.floating) else str(r)) for r in rows
+    ]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -154,7 +156,8 @@ def comparison(study: Study) -> Gallery:
         names = [display_name(e.name) for e in entries]
         scores = [np.asarray(e.folds, dtype=float) for e in entries]
         winner = display_name(study.winner)
-        gallery.pictures.append(CrossValidationDisplay(names, scores, entries[0].metric, winner))
+        metric, pooled = entries[0].metric, [e.mean for e in entries]
+        gallery.pictures.append(CrossValidationDisplay(names, scores, metric, winner, pooled))
     return gallery
 
 
@@ -181,7 +184,7 @@ def test_scores(study: Study) -> Gallery:
     )
     test = study.test_predictions
     if test is not None and study.task == "regression" and not is_baseline(study.winner):
-        rows = row_labels(test.rows)
+        rows = row_labels(test.rows, study.row_names)
         display = next((d.display for d in study.distributions if d.column == study.target), "")
         gallery.add(
             lambda: PredictedActualDisplay.from_predictions(
@@ -261,7 +264,7 @@ def regression(study: Study) -> Gallery:
     if y.ndim != 1:
         gallery.missing.append("Residuals are drawn for one target only.")
         return gallery
-    names = row_labels(rows)
+    names = row_labels(rows, study.row_names)
     gallery.pictures += [
         ResidualDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
         QuantileQuantileDisplay.from_predictions(y, fitted, row_labels=names),
@@ -791,7 +794,7 @@ def uncertainty(study: Study) -> Gallery:
                 test.predicted,
                 intervals,
                 interval.level,
-                row_labels(test.rows),
+                row_labels(test.rows, study.row_names),
                 display=display,
             )
         )
@@ -801,7 +804,7 @@ def uncertainty(study: Study) -> Gallery:
             "drawn."
         )
         return gallery
-    gallery.add(lambda: _residuals(check))
+    gallery.add(lambda: _residuals(check, study.row_names))
     gallery.add(lambda: CoverageDisplay.from_pit(check.pit, sample_weight=check.w))
     gallery.add(lambda: PITDisplay.from_pit(check.pit, sample_weight=check.w))
     return gallery
@@ -821,11 +824,13 @@ def _band(predictive_band: PredictiveBand, target: str, level: float) -> Predict
     )
 
 
-def _residuals(predictive_check: PredictiveCheck) -> StandardizedResidualDisplay:
+def _residuals(
+    predictive_check: PredictiveCheck, names: Mapping[int, str]
+) -> StandardizedResidualDisplay:
     return StandardizedResidualDisplay(
         np.asarray(predictive_check.mean, dtype=float),
         np.asarray(predictive_check.residuals, dtype=float),
-        row_labels(predictive_check.rows),
+        row_labels(predictive_check.rows, names),
         MANY,
     )
 

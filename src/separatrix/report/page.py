@@ -9,7 +9,7 @@ import platform
 import re
 from dataclasses import dataclass
 from importlib import metadata, resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from separatrix.study.candidates import display_name
 from separatrix.study.findings import is_baseline, winner_of
 from separatrix.study.result import Study
 from separatrix.study.summary import label_of
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _SHOWN_VERSIONS = ("separatrix", "numpy", "scipy", "scikit-learn", "matplotlib")
 
@@ -45,6 +48,7 @@ def render_template(template: str, context: dict[str, Any]) -> str:
     )
     environment.filters["coded"] = mark_code
     environment.filters["tied"] = tie_units
+    environment.filters["breakable"] = break_after_underscores
     environment.filters["number"] = number
     environment.filters["p_phrase"] = p_phrase
     return environment.get_template(template).render({**context, **_frame()})
@@ -216,6 +220,13 @@ def mark_code(text: str) -> Any:
 def tie_units(text: str) -> str:
     """A per cent sign stays on the line of its number."""
     return text.replace(" %", "\u202f%")
+
+
+def break_after_underscores(name: str) -> Markup:
+    """A long name is broken between its words, and copied without a trace of it."""
+    from markupsafe import Markup, escape
+
+    return Markup("_<wbr>").join(escape(part) for part in name.split("_"))
 
 
 def commands(study: Study) -> list[tuple[str, str]]:

@@ -114,7 +114,7 @@ def _describe_measures(study: Study) -> list[str]:
         f"The baseline’s is {score_text(base.value, base.metric)}{_interval(base)}: "
         f"{_comparison(score, base, known)}."
     )
-    if may_be_chance(study, score, base):
+    if score.value != base.value and may_be_chance(study, score, base):
         lines.append(f"On {plural(study.n_test, 'test row')} this difference may be due to chance.")
     return [*lines, *_also(study, score), *_rejections(study)]
 
@@ -161,6 +161,8 @@ def _comparison(score: Score, base: Score, known: ScoreInfo) -> str:
     if base.value == 0:
         return "the baseline makes no error at all"
     change = 100 * (1 - score.value / base.value)
+    if round(change) == 0:
+        return "the model’s is as large"
     return f"the model’s is {abs(change):.0f} % {'lower' if change >= 0 else 'higher'}"
 
 

@@ -56,6 +56,7 @@ class ReadOptions:
     text: TextOptions = field(default_factory=TextOptions)
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
 
     @property
     def mentioned(self) -> frozenset[str]:
@@ -143,6 +144,7 @@ def read_options(
         text,
         None if columns is None else _patterns(columns),
         _patterns(drop),
+        tuple(ids),
     )
 
 
@@ -185,7 +187,8 @@ class Inferred:
     """A schema, the source read under it, and a sentence for everything inferred or left out.
 
     ``left_out`` are those of the notes that are on columns left out, ``ranges`` those of the
-    numeric columns in the first rows.
+    numeric columns in the first rows. ``named_by`` is the column of identifiers that names rows to
+    people: one that was given, or one of texts.
     """
 
     source: Source
@@ -193,6 +196,7 @@ class Inferred:
     notes: tuple[str, ...]
     left_out: tuple[str, ...]
     ranges: dict[str, tuple[float, float]]
+    named_by: str | None = None
 
 
 def infer_schema(source: Source, options: ReadOptions) -> Inferred:
@@ -208,6 +212,7 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
     recognized = recognize(source, [*dict.fromkeys(used + beside)], options.kinds, options.text)
     notes = [f"Not used, as asked: {_enumerate(unused)}."] if unused else []
     left_out: list[str] = []
+    identifiers = [name for name in options.ids if name in names]
     targets = tuple(_target(name, recognized, options) for name in options.targets)
     columns = []
     for name in used:
@@ -219,6 +224,7 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
         if why:
             left_out.append(why)
             notes.append(why)
+            identifiers += [name] if kind is Kind.DISCRETE else []
             continue
         columns.append(_column(name, kind, recognized, notes))
     if not columns:
@@ -241,7 +247,10 @@ def infer_schema(source: Source, options: ReadOptions) -> Inferred:
     )
     written = reading_notes(recognized, {**schema.by_name}, options.text)
     ranges = _ranges(recognized, schema, options)
-    return Inferred(recognized.source, schema, (*written, *notes), tuple(left_out), ranges)
+    named_by = next(iter(identifiers), None)
+    return Inferred(
+        recognized.source, schema, (*written, *notes), tuple(left_out), ranges, named_by
+    )
 
 
 def has_header(source: Source) -> bool:

@@ -218,6 +218,7 @@ def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableR
         notes=inferred.notes,
         left_out=inferred.left_out,
         ranges=inferred.ranges,
+        named_by=inferred.named_by,
         revise=Reconsideration(options.kinds, options.text),
     )
 

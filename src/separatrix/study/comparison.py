@@ -323,7 +323,9 @@ class AveragedCandidates:
         return replace(choice, winner=AVERAGE, reason=why)
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
+        parts = ", ".join(
+            f"{display_name(name)} {weight:.2f}" for name, weight in self.weights.items()
+        )
         return f"{parts} (gain on choosing the best model without each fold: {self._gain})"
 
     @property

@@ -23,7 +23,7 @@ from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.linear.linear_regression import LeastSquaresClassifier
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError
-from separatrix.notebook import Shown
+from separatrix.notebook import Grid, Item, Sentence, Shown
 from separatrix.rows.schema import to_array
 
 VIEWS = ("least squares", "Gaussian", "logistic")
@@ -51,19 +51,22 @@ class HyperplaneViews(Shown):
     disagreement: Floats
     separable: bool
 
-    def __str__(self) -> str:
-        width = max(map(len, self.names))
-        head = f"{'view':<{width}}  {'offset':>8}  {'error':>7}"
-        lines = [head + "".join(f"  {f'° to {name}':>{len(name) + 5}}" for name in self.names)]
-        for k, name in enumerate(self.names):
-            row = f"{name:<{width}}  {self.offsets[k]:>8.4f}  {self.errors[k]:>7.2%}"
-            for j, other in enumerate(self.names):
-                row += f"  {self.angles[k, j]:>{len(other) + 5}.3f}"
-            lines.append(row)
-        lines.append(f"Scores are positive for {self.classes[1]}.")
+    def _display(self) -> list[Item]:
+        heads = ("view", "offset", "error", *(f"° to {name}" for name in self.names))
+        lines = [
+            (name, f"{offset:.4f}", f"{error:.2%}", *(f"{angle:.3f}" for angle in angles))
+            for name, offset, error, angles in zip(
+                self.names, self.offsets, self.errors, self.angles, strict=True
+            )
+        ]
+        items: list[Item] = [
+            Grid(heads, lines),
+            Sentence(f"Scores are positive for {self.classes[1]}."),
+        ]
         if self.separable:
-            lines.append("The classes are separable: the logistic view has no finite estimate.")
-        return "\n".join(lines)
+            why = "The classes are separable: the logistic view has no finite estimate."
+            items.append(Sentence(why))
+        return items
 
 
 def hyperplane_views(X: Any, y: Any = None, sample_weight: Any = None) -> HyperplaneViews:

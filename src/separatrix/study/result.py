@@ -322,6 +322,7 @@ class Study(Shown):
     stream: StreamRecord | None = None
     class_weights: tuple[float, ...] = ()
     references: tuple[ColumnReference, ...] = ()
+    row_names: dict[int, str] = field(default_factory=dict)
 
     def _display(self) -> list[Item]:
         from separatrix.study.summary import display

@@ -18,6 +18,7 @@ from separatrix.rows.profile import profile
 from separatrix.rows.rare_levels import pool_rare_levels
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.sampling import Both, RowSample
+from separatrix.rows.sources.stream import TableRows
 from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
@@ -216,7 +217,8 @@ def run_study(
         # folds run side by side; how BLAS splits a product changes last digits besides
         with one_blas_thread():
             table = rows.read()
-            return _study_rows(table, parts, task, models, parameters, options, progress, metadata)
+            study = _study_rows(table, parts, task, models, parameters, options, progress, metadata)
+            return replace(study, row_names=_row_names(rows, len(table)))
     options.validation.refuse_for_moments()
     found = run.stream_target(rows, target, task)
     message = (found.inferred.message,) if task is None else ()
@@ -234,6 +236,13 @@ def run_study(
     messages = message + inferred.read_once(rows, streamed)
     study = study_moments(stored, models, options, progress, metadata, messages)
     return replace(study, warnings=(*warned, *study.warnings))
+
+
+def _row_names(rows: Rows, count: int) -> dict[int, str]:
+    """What people call the rows, for pictures that name a few of them."""
+    # Above this, names of all rows would take more memory than the pictures are worth.
+    most_named = 20_000
+    return rows.row_names() if isinstance(rows, TableRows) and count <= most_named else {}
 
 
 def _study_rows(

@@ -159,8 +159,10 @@ class TableRows(BatchedRows):
         ignored: tuple[str, ...] = (),
         ranges: Mapping[str, tuple[float, float]] | None = None,
         revise: Revise | None = None,
+        named_by: str | None = None,
     ) -> None:
         self.reading = SourceReading(source, schema, notes, ranges or {})
+        self.named_by = named_by
         self.block_rows, self.revise = block_rows, revise
         self.left_out, self.ignored = left_out, ignored
 
@@ -184,6 +186,17 @@ class TableRows(BatchedRows):
         """The name of the source in messages."""
         return self.source.name
 
+    def row_names(self) -> dict[int, str]:
+        """What identifies each row, by its number; nothing where there are no such texts."""
+        if self.named_by is None or self.named_by not in self.source.arrow.names:
+            return {}
+        names: dict[int, str] = {}
+        for piece in self.source.batches([self.named_by], self.block_rows):
+            start = piece.location.start + 1
+            named = enumerate(piece.batch.column(0).to_pylist(), start)
+            names |= {row: str(name) for row, name in named if name is not None}
+        return {} if all(name.isdecimal() for name in names.values()) else names
+
     def here(self) -> TableRows:
         """The same table, read by this process."""
         return self
@@ -206,6 +219,7 @@ class TableRows(BatchedRows):
             notes=notes,
             left_out=self.left_out,
             ranges=self.reading.ranges,
+            named_by=self.named_by,
             revise=self.revise,
         )
 
