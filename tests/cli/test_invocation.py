@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 
@@ -190,3 +191,28 @@ def test_class_weights_that_make_no_sense(command, rare, table) -> None:
     ran = command("fit", table, "--target", "y", "--class-weight", "balanced")
     assert ran.code == 2
     assert "option of classification" in ran.err
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_options_that_a_model_refuses_together_leave_it_out(command, here) -> None:
+    words = ["--models", "lda,nearest_centroid", "--set", "lda.shrinkage=0.1", "--out", "m"]
+    ran = command("fit", "sample:wine", "--target", "cultivar", *words)
+    assert ran.code == 0
+    entries = json.loads((here / "m" / "result.json").read_text())["leaderboard"]
+    notes = {entry["name"]: entry["note"] for entry in entries}
+    assert "shrinkage is not supported with solver='svd'" in notes["lda"]
+
+
+def test_messages_are_broken_between_words_on_a_terminal(monkeypatch) -> None:
+    from separatrix.cli.failure import fill_terminal
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "40")
+    text = fill_terminal(
+        "error: a sentence of several words that is longer than a line.", Terminal()
+    )
+    assert max(map(len, text.splitlines())) < 40
+    assert text.replace("\n  ", " ").endswith("words that is longer than a line.")

@@ -53,8 +53,22 @@ def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
         return
     label = {"gate": "failed", "interrupted": "interrupted"}.get(kind, "error")
     with suppress(OSError):
-        sys.stderr.write(f"{label}: {message}\n")
+        sys.stderr.write(fill_terminal(f"{label}: {message}", sys.stderr) + "\n")
         sys.stderr.flush()
+
+
+def fill_terminal(text: str, stream: Any) -> str:
+    """A text, broken between words where ``stream`` is a terminal."""
+    if not stream.isatty():
+        return text
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    width = get_terminal_size().columns - 1
+    lines = text.splitlines()
+    return "\n".join(
+        fill(line, width, subsequent_indent="  ", break_on_hyphens=False) for line in lines
+    )
 
 
 class Interruptions:

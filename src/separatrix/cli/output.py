@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from separatrix.cli.failure import SCHEMA_VERSION
+from separatrix.cli.failure import SCHEMA_VERSION, fill_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,13 +41,11 @@ def say(text: str, *, quiet: bool = False) -> None:
     """A line on standard error, broken between words where a terminal is narrow."""
     if quiet:
         return
-    if sys.stderr.isatty():
-        from shutil import get_terminal_size
-        from textwrap import fill
+    click.echo(fill_terminal(text, sys.stderr), err=True)
 
-        width = get_terminal_size().columns - 1
-        text = fill(text, width, subsequent_indent="  ", break_on_hyphens=False)
-    click.echo(text, err=True)
+
+#: Letters of a name that stands in one line of a table.
+NAME = 24
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,15 @@ def print_table(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption or None)
     table.caption_justify = "left"
-    for column in columns:
+    for j, column in enumerate(columns):
+        words = [row[j].strip() for row in rows]
+        # a name is not broken where another column can give way
+        whole = not column.cut and max(map(len, words), default=0) <= NAME
         table.add_column(
             column.heading,
             justify="right" if column.right else "left",
             overflow="ellipsis" if column.cut else "fold",
+            no_wrap=whole and not any(" " in word for word in words),
         )
     for i, row in enumerate(rows):
         table.add_row(*row, style="bold" if i == strong else "")

@@ -120,6 +120,8 @@ def score_candidates(
             if candidate.name == BASELINE:
                 raise
             scored.append(Scored(candidate, note=refusal.what))
+        except NotImplementedError as refusal:  # options that scikit-learn refuses together, too
+            scored.append(Scored(candidate, note=str(refusal)))
     return scored
 
 

@@ -190,12 +190,14 @@ class DriftCheck(Shown):
 
     def items(self) -> list[Item]:
         """What there is to see: sentences and tables."""
-        items: list[Item] = [Heading(f"{plural(self.rows, 'new row')} against the training rows")]
+        rows = "New rows" if self.absent else plural(self.rows, "new row")  # they are not read
+        items: list[Item] = [Heading(f"{rows} against the training rows")]
         if self.absent:
             items.append(Sentence(f"Columns that are missing: {_names(self.absent)}.", BAD))
         if self.extra:
             items.append(Sentence(f"Columns that the model does not use: {_names(self.extra)}."))
-        items.append(Sentence(self.summary, BAD if self.drifted else GOOD))
+        if not self.absent:
+            items.append(Sentence(self.summary, BAD if self.drifted else GOOD))
         shown = [c for c in self.columns if c.drifted or c.outside or c.unseen] or self.columns[:5]
         if shown:
             heads = ("column", "distance", "interval", "at", "beyond", "unseen", "missing")

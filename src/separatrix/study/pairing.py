@@ -135,7 +135,13 @@ class PairedComparison(Shown):
             common += f" (of {self.of_first:,} and {self.of_second:,})"
         heads = ("", self.first, self.second, "difference", "95 % interval")
         lines = [_line(score) for score in self.scores]
-        return [Heading(common), Grid(heads, lines), Sentence(self.verdict)]
+        items: list[Item] = [Heading(common), Grid(heads, lines), Sentence(self.verdict)]
+        if 2 * self.rows < min(self.of_first, self.of_second):
+            why = (
+                "Studies with other columns, another seed or another fraction have other test rows."
+            )
+            items.append(Sentence(why))
+        return items
 
     def _display(self) -> list[Item]:
         return self.items()
