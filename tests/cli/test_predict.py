@@ -283,10 +283,11 @@ def test_rows_beyond_the_training_rows_are_counted_and_can_be_marked(command, he
     )
     ran = command("predict", model, "new.csv", "--extrapolation")
     assert [row["extrapolates"] for row in lines(ran.out)] == ["False", "True", "True"]
-    assert (
-        "! 2 rows beyond the ranges or levels of the training rows: area (1) and district (1). "
-        "To mark them: --extrapolation." in ran.err
-    )
+    columns = "area (1) and district (1)."
+    counted = f"! 2 rows beyond the ranges or levels of the training rows: {columns}"
+    assert f"{counted} Marked in the column extrapolates." in ran.err
+    assert "--extrapolation" not in ran.err
+    assert f"{counted} To mark them: --extrapolation." in command("predict", model, "new.csv").err
     ran = command("predict", model, "new.csv", "--json")
     assert ran.document["extrapolation"] == {"rows": 2, "columns": {"area": 1, "district": 1}}
     (here / "new.csv").write_text(HOUSE + within)

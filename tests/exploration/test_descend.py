@@ -108,6 +108,34 @@ def test_the_start_is_dragged_and_the_link_and_python_repeat_the_descent(visit):
     assert figure(again, "loss") == loss
 
 
+def test_the_sigmoid_of_one_column_after_every_step(visit, wine):
+    """Steps of plain gradient descent on standardized alcohol, and their line in its own units."""
+    link = "#descend?loss=logistic&terms=intercept&x=alcohol&label=cultivar%20A&rate=1&steps=1000"
+    X, y = wine
+    x, sign = X[:, 0], np.where(y, 1.0, -1.0)
+    z = np.column_stack([np.ones(len(x)), (x - x.mean()) / x.std()])
+    step = 4 / np.linalg.eigvalsh(z.T @ z / len(z))[-1]
+    for at in (10, 100):
+        tab = visit("wine", "cultivar", f"{link}&start=[0.5,-2]&at={at}")
+        b = np.array([0.5, -2.0])
+        for _ in range(at):
+            b += step * z.T @ (sign / (1 + np.exp(sign * (z @ b)))) / len(z)
+        slope = b[1] / x.std()
+        assert number(tab, "slope") == shown(slope, 5)
+        assert number(tab, "half") == shown(x.mean() - b[0] / slope, 5)
+        assert figure(tab, "curves").startswith(f"Sigmoid after {at} steps")
+        assert tab.locator("[data-layer=earlier] path").count() == (at > 10)
+        # the curve goes up through ½ where the figure says
+        ring = tab.locator("[data-layer=cross] circle").bounding_box()
+        plane = tab.locator(".plane", has=tab.locator("[data-layer=cross]")).bounding_box()
+        assert plane["x"] < ring["x"] < plane["x"] + plane["width"]
+    tab = visit("wine", "cultivar", link.replace("logistic", "squares"))
+    line = np.polyfit(x, y, 1)
+    assert number(tab, "slope") == shown(line[0], 5)
+    assert number(tab, "intercept") == shown(line[1], 5)
+    assert tab.locator("[data-layer=score] path").count() == 0
+
+
 def test_mistakes_move_the_line_one_by_one(visit, wine):
     tab = visit("wine", "cultivar", f"#descend?loss=perceptron&standardize=false&{TWO}&at=0")
     X, y = wine

@@ -6,17 +6,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import separatrix as sx
+from separatrix.rows.rows import ArrayRows
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (80, 3))
 
 
-@parametrize_with_checks([sx.BasisExpansion(), sx.BasisExpansion([("polynomial", 3), "cosine"])])
+@parametrize_with_checks(
+    [
+        sx.BasisExpansion(),
+        sx.BasisExpansion([("polynomial", 3), "cosine"]),
+        sx.BasisExpansion(["sigmoid", ("gaussian", 3)]),
+    ]
+)
 def test_scikit_learn_checks(estimator, check) -> None:
     check(estimator)
 
@@ -91,7 +99,7 @@ def test_the_log_ratio_of_two_normals_is_quadratic() -> None:
 
 
 def test_saving(tmp_path) -> None:
-    functions = ["linear", ("jump", 0.5), ("polynomial", 2)]
+    functions = ["linear", ("jump", 0.5), ("polynomial", 2), ("sigmoid", [0.0, 1.0]), "gaussian"]
     model = sx.BasisExpansion(functions).fit(X)
     sx.save(model, tmp_path / "m.sx")
     assert (sx.load(tmp_path / "m.sx").transform(X) == model.transform(X)).all()
@@ -101,7 +109,23 @@ def test_saving(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     "functions",
-    ["linear", [], ["lineer"], ["jump"], [("jump", np.nan)], [("polynomial", 1.5)], ["polynomial"]],
+    [
+        "linear",
+        [],
+        ["lineer"],
+        ["jump"],
+        [("jump", np.nan)],
+        [("polynomial", 1.5)],
+        ["polynomial"],
+        [("sigmoid", 0)],
+        [("sigmoid", [])],
+        [("sigmoid", [[1.0]])],
+        [("sigmoid", 1, 2)],
+        [("gaussian", 2.5)],
+        [("gaussian", [[1.0, 2.0]])],
+        [("gaussian", "many")],
+        [("gaussian", [[np.nan, 1.0, 1.0]])],
+    ],
 )
 def test_functions_that_are_none(functions) -> None:
     with pytest.raises(sx.InputError):
@@ -116,3 +140,67 @@ def test_own_functions_must_be_finite_and_long_enough() -> None:
         sx.BasisExpansion([np.log]).fit(X).transform(X)
     with pytest.raises(sx.InputError, match="80 rows"):
         sx.BasisExpansion([("sum", np.sum)]).fit(X).transform(X)
+
+
+# -- functions with centers ------------------------------------------------------------------------
+
+
+def test_gaussian_functions_at_centers_of_k_means() -> None:
+    found = sx.BasisExpansion([("gaussian", 6)], random_state=3).fit(X)
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    centers = sx.KMeans(6, random_state=3).fit(z).cluster_centers_
+    apart = cdist(centers, centers)
+    width = np.median(np.sort(apart, axis=1)[:, 1])
+    expected = np.exp(-cdist(z, centers, "sqeuclidean") / (2 * width**2))
+    assert_allclose(found.transform(X), expected, rtol=1e-10)
+    assert found.term_names_ == tuple(f"gaussian {k}" for k in range(1, 7))
+
+
+def test_sigmoids_at_quantiles_and_at_given_centers() -> None:
+    found = sx.BasisExpansion([("sigmoid", 4), ("sigmoid", [-1.0, 2.0])]).fit(X)
+    columns = []
+    for x in X.T:
+        c = np.quantile(x, [0.125, 0.375, 0.625, 0.875], method="inverted_cdf")
+        columns += [1 / (1 + np.exp(-(x - a) / np.diff(c).mean())) for a in c]
+    columns += [1 / (1 + np.exp(-(x - a) / 3.0)) for x in X.T for a in (-1.0, 2.0)]
+    assert_allclose(found.transform(X), np.column_stack(columns), rtol=1e-12)
+    assert found.term_names_[:2] == ("sigmoid 1 of x0", "sigmoid 2 of x0")
+    assert found.term_names_[-1] == "sigmoid 6 of x2"
+
+
+def test_units_change_nothing_where_functions_have_centers() -> None:
+    functions = ["sigmoid", ("gaussian", 5)]
+    unit, shift = np.array([1e8, 1e-8, 3.0]), np.array([2e7, 0.0, -7.0])
+    scaled = X * unit + shift
+    found = sx.BasisExpansion(functions).fit(scaled).transform(scaled)
+    assert_allclose(found, sx.BasisExpansion(functions).fit(X).transform(X), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("x", [np.zeros((5, 2)), [[0.0, 1.0]] * 3 + [[1.0, 1.0]], np.ones((1, 3))])
+def test_constant_columns_and_few_distinct_rows(x) -> None:
+    x = np.asarray(x)
+    found = sx.BasisExpansion(["sigmoid", "gaussian"]).fit(x)
+    values = found.transform(x)
+    assert np.isfinite(values).all()
+    assert (values[:, -1] > 0).all()
+    assert sum(name.startswith("gaussian") for name in found.term_names_) == len(
+        np.unique(x, axis=0)
+    )
+    # a column that was constant says nothing of new rows
+    moved = np.column_stack([x[:, :1], x[:, 1:] + 100.0])
+    assert (found.transform(moved) == values).all()
+
+
+def test_weights_of_rows_count_as_repeated_rows() -> None:
+    counts = RNG.integers(0, 3, len(X))
+    weighted = ArrayRows(X, w=counts.astype(float))
+    repeated = ArrayRows(np.repeat(X, counts, axis=0))
+    functions = [("sigmoid", 4), ("gaussian", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])]
+    one, other = (sx.BasisExpansion(functions).fit(rows) for rows in (weighted, repeated))
+    assert_allclose(one.transform(X), other.transform(X), rtol=1e-10)
+
+
+def test_a_radial_basis_network_as_a_pipeline() -> None:
+    y = np.where((X[:, :2] ** 2).sum(axis=1) < 2, "inside", "outside")
+    pipe = make_pipeline(sx.BasisExpansion([("gaussian", 15)]), sx.LogisticRegression())
+    assert pipe.fit(X[:, :2], y).score(X[:, :2], y) > 0.9

@@ -56,7 +56,7 @@ def _functions(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
 ROWS: list[Row] = [
     Row(
         "RadialBasisRegressor",
-        lambda: sx.RadialBasisRegressor(6),
+        lambda: sx.RadialBasisRegressor(12),
         additive=False,
         precision=1e-6,
     ),

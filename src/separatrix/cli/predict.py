@@ -188,7 +188,7 @@ def _predict(
         print_json({"model": type(fitted).__name__, **about})
         return
     if beyond:
-        say(f"! {_describe_beyond(beyond)}")
+        say(f"! {_describe_beyond(beyond, answers)}")
     for sentence in options.describe_travel(rows):
         say(f"· {sentence}")
     if out is not None:
@@ -229,7 +229,7 @@ def _predict_parts(
     for text in warned:
         say(f"! {options.with_flags(text)}")
     if beyond:
-        say(f"! {_describe_beyond(beyond)}")
+        say(f"! {_describe_beyond(beyond, answers)}")
     for sentence in options.describe_travel(rows):
         say(f"· {sentence}")
     say(f"Wrote {count:,} predictions in {plural(len(parts), 'file')} to {folder}")
@@ -304,15 +304,17 @@ def _beyond_document(fitted: Any, beyond: Counter[str]) -> dict[str, Any]:
     return {"extrapolation": {"rows": beyond[ANY], "columns": columns}}
 
 
-def _describe_beyond(beyond: Counter[str]) -> str:
+def _describe_beyond(beyond: Counter[str], answers: AnswerColumns) -> str:
     from separatrix.estimators.extrapolation import count_columns
     from separatrix.formatting import plural
     from separatrix.study.answers import ANY
 
     columns = {name: count for name, count in beyond.most_common() if name != ANY}
+    marked = "extrapolates" in answers.all_headings
+    where = "Marked in the column extrapolates" if marked else "To mark them: --extrapolation"
     return (
         f"{plural(beyond[ANY], 'row')} beyond the ranges or levels of the training rows: "
-        f"{count_columns(columns)}. To mark them: --extrapolation."
+        f"{count_columns(columns)}. {where}."
     )
 
 

@@ -447,7 +447,7 @@ class Barycentric(Node):
 
 @dataclass(frozen=True, eq=False)
 class Basis(Node):
-    """Powers, products, cosines and jumps of columns."""
+    """Powers, products, cosines, jumps and sigmoids of columns, and Gaussian functions of rows."""
 
     x: Node
     functions: tuple[Any, ...]
@@ -466,12 +466,21 @@ class Basis(Node):
             for column in columns[1:]:
                 product = product * column
             return product
+        if name == "_gaussian":
+            center, rate = given
+            total = x.column(0) * 0.0
+            for j in np.flatnonzero(rate).tolist():
+                total = total + ((x.column(j) - float(center[j])) * float(rate[j])).power(2.0)
+            return (total * -0.5).exp()
         j, inner = given
         kind = getattr(getattr(inner, "func", None), "__name__", "")
         if kind == "_cosine":
             return (x.column(j) * float(inner.args[0])).apply("Cos")
         if kind == "_below":
             return (x.column(j) < float(inner.args[0])).double()
+        if kind == "_sigmoid":
+            place, steep = inner.args
+            return ((x.column(j) - place) * steep).sigmoid()
         raise NoFormula("A function of one's own in a basis expansion has no export.")
 
 

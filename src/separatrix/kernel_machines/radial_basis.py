@@ -20,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats
 from separatrix.catalogue import DECLARATIONS
-from separatrix.distances.search import NearestNeighborSearch
 from separatrix.estimators.base import RowsEstimator, reads_tables, rows_or_items
 from separatrix.estimators.class_labels import coded_rows
+from separatrix.estimators.radial_centers import neighbor_distance, place_centers
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import KernelExpansion
 from separatrix.kernels import Gaussian
@@ -63,9 +63,7 @@ class RadialBasisNetwork(RowsEstimator):
         x = np.asarray(x, dtype=np.float64)
         self.standardizer_ = Standardizer.from_rows(x, w) if self.standardize else None
         z = x if self.standardizer_ is None else self.standardizer_.transform(x)
-        k = min(self.n_centers, len(np.unique(z, axis=0)))
-        clusters = DECLARATIONS["KMeans"].load()(k, random_state=self.random_state)
-        self.centers_ = clusters.fit(z, sample_weight=w).cluster_centers_
+        self.centers_ = place_centers(z, w, self.n_centers, self.random_state)
         return np.asarray(z)
 
     def _widths(self) -> Floats:
@@ -74,9 +72,7 @@ class RadialBasisNetwork(RowsEstimator):
             return np.array([float(self.width)])
         if len(self.centers_) < 2:
             return np.ones(1)
-        search = NearestNeighborSearch(self.centers_)
-        apart = np.median(search.nearest_others(1, self.centers_).distances)
-        return float(apart) * np.array(WIDTHS)
+        return neighbor_distance(self.centers_) * np.array(WIDTHS)
 
     def _expansion(self) -> KernelExpansion:
         """φ as functions of rows."""
@@ -174,7 +170,7 @@ class RadialBasisRegressor(RegressorMixin, RadialBasisNetwork):
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         x, target, w = rows_or_items(self, X, y, sample_weight)
         some = np.flatnonzero(w > 0.0)
-        flat = target.shape[1] == 1 and np.ndim(y) != 2
+        flat = target.shape[1] == 1 and np.asarray(y).ndim != 2
         targets = target[some, 0] if flat else target[some]
         return self._fit_readout(self._place(x[some], w[some]), targets, w[some])
 

@@ -11,11 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.special import expit
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators import base
 from separatrix.estimators.inference import no_summary
+from separatrix.estimators.radial_centers import neighbor_distance, place_centers
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.linear.inference import FitStatistics, InferenceMixin, Influence, Summary
@@ -515,7 +517,18 @@ FUNCTIONS = {
     "polynomial": "monomials up to a degree: ('polynomial', degree)",
     "cosine": "cos(k x): 'cosine', or ('cosine', k, …)",
     "jump": "1 where x < a, else 0: ('jump', a, …)",
+    "sigmoid": "1/(1 + exp(−(x − c)/s)) at quantiles of every column: 'sigmoid', "
+    "('sigmoid', how many) or ('sigmoid', [c, …])",
+    "gaussian": "exp(−‖x − c‖²/2h²) at centers by K-means: 'gaussian', ('gaussian', how many) or "
+    "('gaussian', [[…], …])",
 }
+
+#: Centers where no number is given: sigmoids of a column bend at its middle and on both sides;
+#: the rows need more, as they have more directions.
+COUNTS = {"sigmoid": 3, "gaussian": 10}
+
+#: Centers (m × d), and 1/width of every column; no center of a column is NaN.
+Placement = tuple[Floats, Floats]
 
 #: Functions of the rows by the names of the columns they give, in order.
 BasisFunctions = dict[str, Callable[[Floats], Any]]
@@ -532,20 +545,31 @@ class BasisExpansion(TransformerMixin, base.RowsEstimator):
     functions : sequence, default=("linear", "squares")
         Names, names with numbers, or functions of your own:
         "linear"; "squares"; "products"; "quadratic"; ("polynomial", degree); "cosine" or
-        ("cosine", k, …) for cos(kx); ("jump", a, …) for 1{x < a}; a callable that maps the values
-        of one column to as many numbers, or ("name", callable). Each is applied to every column;
-        a term that occurs twice is used once.
+        ("cosine", k, …) for cos(kx); ("jump", a, …) for 1{x < a}; "sigmoid", ("sigmoid", m) or
+        ("sigmoid", [c, …]) for 1/(1 + exp(−(x − c)/s)) at m quantiles or at the centers given;
+        a callable that maps the values of one column to as many numbers, or ("name", callable).
+        Each is applied to every column; a term that occurs twice is used once.
+        "gaussian", ("gaussian", m) or ("gaussian", C) are functions of all columns,
+        exp(−‖z − c‖²/2h²) of standardized rows z, at m centers by K-means or at the rows of C.
+    random_state : int, RandomState instance or None, default=0
+        Seed of K-means.
 
     Attributes
     ----------
     term_names_ : tuple of str
-        Names of the terms, such as ``("x", "z", "x^2", "cos(2 x)", "1{z<0.5}", "log1p(x)")``.
+        Names of the terms, such as ``("x", "z", "x^2", "cos(2 x)", "1{z<0.5}", "log1p(x)",
+        "sigmoid 1 of x", "gaussian 1")``.
+    placements_ : list of (None or tuple of two ndarrays)
+        For each function that has centers, these in the units of the columns, and 1/s or 1/h of
+        each column, from the training rows: s is the mean distance between neighboring centers of
+        the column, h the median distance from a center to its nearest other one.
     encoding_ : Encoding
         The columns that were read.
 
     See Also
     --------
     PolynomialRegression : Polynomials with a well-conditioned basis.
+    RadialBasisRegressor : Gaussian functions and ridge regression, their width chosen.
     Lasso : Selects among many terms.
 
     Notes
@@ -562,23 +586,37 @@ class BasisExpansion(TransformerMixin, base.RowsEstimator):
            [3., 9., 0.]])
     >>> expansion.get_feature_names_out()
     array(['x0', 'x0^2', '1{x0<2.5}'], dtype=object)
+    >>> radial = sx.BasisExpansion([("gaussian", [[0.0], [2.0]])])
+    >>> radial.fit_transform([[0.0], [1.0], [2.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.882, 0.882],
+           [0.607, 1.   ]])
     """
 
     _sparse_ok = False
 
     functions: Sequence[Any] = ("linear", "squares")
+    _: KW_ONLY
+    random_state: Any = 0
 
     @base.reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Read the names of the columns of ``X`` (a matrix or Rows); ``y`` is not used."""
+        """Read the names of the columns of ``X`` (a matrix or Rows), and place the centers.
+
+        ``y`` is not used; without functions that have centers the values of the rows are not read.
+        """
+        rows: Rows
         if isinstance(X, Rows):
             self._name_columns(X)
-            self.encoding_ = prepare(X).encoding
+            prepared = prepare(X)
+            rows, self.encoding_ = prepared.rows, prepared.encoding
         else:
             x = base.validate_data(self, X, dtype=np.float64)
             names = getattr(self, "feature_names_in_", None)
             means = column_means(x, None) if schema.is_frame(X) else None
-            self.encoding_ = schema.identity(ArrayRows(x, names=names, placeholders=means).schema)
+            rows = ArrayRows(x, names=names, placeholders=means)
+            self.encoding_ = schema.identity(rows.schema)
+        self.placements_ = self._place(rows)
         self.term_names_ = tuple(self._functions(self.encoding_.terms.items))
         return self
 
@@ -602,30 +640,141 @@ class BasisExpansion(TransformerMixin, base.RowsEstimator):
             )
         return np.array(self.term_names_, dtype=object)
 
-    def _functions(self, columns: Sequence[schema.Term]) -> BasisFunctions:
-        basis_functions: BasisFunctions = {}
+    def _place(self, rows: Rows) -> list[Placement | None]:
+        """Centers and widths of every function that has them, by the rows of positive weight."""
         if isinstance(self.functions, str) or not isinstance(self.functions, Iterable):
             raise InputError(
                 f"functions={self.functions!r} is not a list of functions.",
                 remedy="Use a list such as ['linear', 'squares', ('jump', 0.5)].",
             )
+        split = [_split(item) for item in self.functions]
+        if not any(kind in COUNTS for kind, _ in split if isinstance(kind, str)):
+            return [None] * len(split)
+        block = rows.collect()
+        some = np.flatnonzero(block.weights > 0.0)
+        x, w = np.asarray(block.dense(0, block.n))[some], block.weights[some]
+        return [
+            _placement(kind, numbers, x, w, self.random_state)
+            if isinstance(kind, str) and kind in COUNTS
+            else None
+            for kind, numbers in split
+        ]
+
+    def _functions(self, columns: Sequence[schema.Term]) -> BasisFunctions:
+        basis_functions: BasisFunctions = {}
         boolean = {c.name for c in self.encoding_.schema.columns if c.kind is schema.Kind.BOOLEAN}
-        for item in self.functions:
-            for name, function in _terms_of(item, columns, boolean).items():
+        count = dict.fromkeys(COUNTS, 0)  # so that a second entry goes on counting
+        for item, placement in zip(self.functions, self.placements_, strict=True):
+            kind, _ = _split(item)
+            if placement is None:
+                terms = _terms_of(item, columns, boolean)
+            else:
+                make = _gaussians if kind == "gaussian" else _sigmoids
+                terms = make(placement, columns, count[kind])
+                count[kind] += len(placement[0])
+            for name, function in terms.items():
                 basis_functions.setdefault(name, function)
         if not basis_functions:
             raise InputError("functions give no term.", remedy="Name at least one function.")
         return basis_functions
 
     def transform_formula(self) -> nodes.Node:
-        """Powers, products, cosines and jumps of columns."""
+        """Powers, products, cosines, jumps and sigmoids of columns, and Gaussian functions."""
         functions = tuple(self._functions(self.encoding_.terms.items).values())
         return nodes.Basis(nodes.design_of(self), functions)
 
 
-def _terms_of(item: Any, columns: Sequence[schema.Term], boolean: set[str]) -> BasisFunctions:
-    """The terms of one entry of ``functions``."""
+def _split(item: Any) -> tuple[Any, list[Any]]:
+    """The name or callable of an entry of ``functions``, and what follows it."""
     kind, *numbers = (item,) if isinstance(item, str) or callable(item) else tuple(item)
+    return kind, numbers
+
+
+def _placement(kind: str, numbers: list[Any], x: Floats, w: Floats, random_state: Any) -> Placement:
+    """Centers and 1/width of every column, for the sigmoids or Gaussian functions of one entry."""
+    given = numbers[0] if numbers else COUNTS[kind]
+    wrong = InputError(f"{(kind, *numbers)!r} is not a function.", remedy=f"{FUNCTIONS[kind]}.")
+    if len(numbers) > 1:
+        raise wrong
+    count = int(given) if isinstance(given, int | np.integer) and given >= 1 else None
+    try:
+        centers = None if count else np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise wrong from None
+    d = x.shape[1]
+    if centers is not None:
+        shape = (len(centers), d) if kind == "gaussian" and centers.ndim else (centers.size,)
+        if centers.shape != shape or not centers.size or not np.isfinite(centers).all():
+            raise wrong
+    standard = Standardizer.from_rows(x, w)
+    if kind == "sigmoid":
+        if centers is None:
+            return _spread_out([_quantiles(column, w, count or 1) for column in x.T], standard)
+        return _spread_out([np.unique(centers)] * d, standard)
+    if centers is None:
+        z = place_centers(standard.transform(x), w, count or 1, random_state)
+        centers = np.asarray(standard.inverse_transform(z))
+    else:
+        z = np.unique(standard.transform(centers), axis=0)
+    return centers, standard.inverse_scale / neighbor_distance(z)
+
+
+def _quantiles(column: Floats, w: Floats, count: int) -> Floats:
+    """The distinct quantiles of (j + ½)/count; weights count as repeated rows."""
+    order = np.argsort(column, kind="stable")
+    total = np.cumsum(w[order])
+    levels = (np.arange(count) + 0.5) / count
+    return np.unique(column[order[np.searchsorted(total, levels * total[-1])]])
+
+
+def _spread_out(centers: list[Floats], standard: Standardizer) -> Placement:
+    """Centers of each column, and 1 by their mean distance; of one center 1/σ of the column."""
+    rates = standard.inverse_scale.copy()
+    table = np.full((max(map(len, centers)), len(centers)), np.nan)
+    for j, places in enumerate(centers):
+        table[: len(places), j] = places
+        if len(places) > 1:
+            rates[j] = (len(places) - 1) / (places[-1] - places[0])
+    return table, rates
+
+
+def _gaussians(
+    placement: Placement,
+    columns: Sequence[schema.Term],  # noqa: ARG001
+    before: int,
+) -> BasisFunctions:
+    """A function of the rows for every center."""
+    centers, rates = placement
+    return {
+        f"gaussian {before + k}": partial(_gaussian, center, rates)
+        for k, center in enumerate(centers, 1)
+    }
+
+
+def _sigmoids(placement: Placement, columns: Sequence[schema.Term], before: int) -> BasisFunctions:
+    """A function of every column for each of its centers."""
+    centers, rates = placement
+    return {
+        f"sigmoid {before + k} of {column}": partial(
+            _of_column, j, partial(_sigmoid, float(center), float(rates[j]))
+        )
+        for j, column in enumerate(columns)
+        for k, center in enumerate(centers[:, j], 1)
+        if not np.isnan(center)
+    }
+
+
+def _gaussian(center: Floats, rates: Floats, x: Floats) -> Floats:
+    return np.asarray(np.exp(-0.5 * np.sum(((x - center) * rates) ** 2, axis=1)))
+
+
+def _sigmoid(center: float, rate: float, column: Floats) -> Floats:
+    return np.asarray(expit((column - center) * rate))
+
+
+def _terms_of(item: Any, columns: Sequence[schema.Term], boolean: set[str]) -> BasisFunctions:
+    """The terms of one entry of ``functions`` that has no centers."""
+    kind, numbers = _split(item)
     if callable(kind):
         return _by_column(f"{getattr(kind, '__name__', type(kind).__name__)}(", ")", kind, columns)
     if len(numbers) == 1 and callable(numbers[0]):

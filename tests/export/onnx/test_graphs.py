@@ -191,7 +191,7 @@ def test_models(name: str) -> None:
 def test_pipelines() -> None:
     from sklearn.pipeline import make_pipeline
 
-    terms = sx.BasisExpansion(["quadratic", "cosine", ("jump", 0.5)])
+    terms = sx.BasisExpansion(["quadratic", "cosine", ("jump", 0.5), "sigmoid", ("gaussian", 4)])
     assert_agrees(fitted(make_pipeline(terms, sx.LogisticRegression()), X, THREE), X)
     assert_agrees(fitted(make_pipeline(sx.Standardize(), sx.Whiten(), sx.SVC()), X, THREE), X)
 

@@ -56,6 +56,26 @@ def shape(session: Session, state: ViewState) -> dict[str, Any]:
         "smooth": f.loss != "hinge",
         "certificate": None if best is None else certificate_state(proof),
         "rows": len(f.z),
+        "data": _data(session, state, f) if _is_line(state) else None,
+    }
+
+
+def _data(session: Session, state: ViewState, f: Surface) -> dict[str, Any]:
+    """One column with its target, and what standardizes it: the line b₀ + b₁ (x − mean)/scale."""
+    x, _, names, label = _rows(session, state, f.loss == "squares", both=False)
+    to = Standardizer.from_rows(x, np.ones(len(x)))
+    standardize = state.flag("standardize", True)
+    target = _target(session.table, state)
+    name = target if f.loss == "squares" else f"{target} above its median"
+    low, high = float(f.y.min()), float(f.y.max())
+    return {
+        "x": pack(x[:, 0], "float64"),
+        "y": pack(f.y, "float64"),
+        "mean": float(to.mean[0]) if standardize else 0.0,
+        "scale": float(to.scale[0]) if standardize else 1.0,
+        "box": [frame(x)[0].tolist(), [low, high]],
+        "names": [names[0], name if label is None else label],
+        "classes": label is not None or f.loss != "squares",
     }
 
 
@@ -140,12 +160,17 @@ def _key(state: ViewState) -> str:
     return repr([state.values.get(name) for name in SURFACE])
 
 
+def _is_line(state: ViewState) -> bool:
+    """Whether the coefficients are an intercept and the slope of one column."""
+    return state.choice("terms", ["intercept", "two"]) == "intercept"
+
+
 def _surface(session: Session, state: ViewState) -> tuple[Surface, list[str]]:
     return session.once(("surface", _key(state)), lambda: _made(session, state))
 
 
 def _made(session: Session, state: ViewState) -> tuple[Surface, list[str]]:
-    intercept = state.choice("terms", ["intercept", "two"]) == "intercept"
+    intercept = _is_line(state)
     loss = state.choice("loss", LOSSES)
     x, y, names, _ = _rows(session, state, loss == "squares", both=not intercept)
     made = surface(x, y, loss, intercept=intercept, standardize=state.flag("standardize", True))
@@ -224,7 +249,7 @@ def _reading(session: Session, state: ViewState, names: list[str], label: str | 
 def _python(
     session: Session, state: ViewState, f: Surface, start: Floats, step: float, single: bool
 ) -> str:
-    intercept = state.choice("terms", ["intercept", "two"]) == "intercept"
+    intercept = _is_line(state)
     loss = state.choice("loss", LOSSES)
     _, _, names, label = _rows(session, state, loss == "squares", both=not intercept)
     lines = _reading(session, state, names, label)

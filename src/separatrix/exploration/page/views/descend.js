@@ -2,6 +2,7 @@
 
 import { button, certificate, choice, digits, element, figures, slider, tick } from "../elements.js";
 import { unpack } from "../server.js";
+import { LinePicture } from "./descend/line.js";
 import { PerceptronPicture } from "./descend/perceptron.js";
 import { Player } from "./descend/player.js";
 import { Fall, SurfacePicture } from "./descend/surface.js";
@@ -43,6 +44,7 @@ export function mount(host, page) {
     },
   });
   const perceptron = new PerceptronPicture();
+  const line = new LinePicture();
   const fall = new Fall();
   const numbers = figures();
   const proof = certificate();
@@ -67,14 +69,16 @@ export function mount(host, page) {
   const limit = element("p", { class: "quiet", "data-figure": "limit" });
   const batch = choice({ label: "Gradient of", options: [["all", "all rows"], ["one", "one row at a time"]], value: state.batch, onchange: (v) => set({ batch: v }) });
   const again = button("Another order", () => set({ seed: state.seed + 1 }));
-  const steps = slider({ label: "Steps", value: state.steps, low: 5, high: 500, log: true, whole: false, format: (v) => String(Math.round(v)), oninput: (v) => set({ steps: Math.round(v) }) });
+  const steps = slider({ label: "Steps", value: state.steps, low: 5, high: 1000, log: true, whole: false, format: (v) => String(Math.round(v)), oninput: (v) => set({ steps: Math.round(v) }) });
   const hint = element("p", { class: "quiet" });
   const lower = element("div", {}, element("h3", {}, "Loss by step"), fall.plane.node);
+  const heading = element("h3", {});
+  const middle = element("div", {}, heading, line.plane.node, line.legend);
 
   host.append(element("div", { class: "view descend" },
     element("div", { class: "controls" }, loss.node, rate.node, limit, player.node, steps.node, batch.node,
       element("p", { class: "row" }, again), terms.node, across.node, up.node, target.node, label.node, standard.node, hint),
-    element("div", { class: "picture" }, surface.plane.node, perceptron.plane.node, verdict, lower),
+    element("div", { class: "picture" }, surface.plane.node, perceptron.plane.node, verdict, middle, lower),
     element("div", { class: "side" }, numbers.node, proof.node, page.buttons())));
 
   let shape = null;
@@ -89,6 +93,7 @@ export function mount(host, page) {
       [rate.node, !by], [limit, !by], [steps.node, !by], [batch.node, !by], [again.parentNode, !by && state.batch === "one"],
       [terms.node, !by], [up.node, by || state.terms === "two"], [label.node, state.target in table.classes],
       [surface.plane.node, !by], [perceptron.plane.node, by], [lower, !by],
+      [middle, !by && state.terms === "intercept"],
     ]) node.hidden = !shown;
     loss.set(state.loss);
     rate.set(state.rate);
@@ -111,6 +116,7 @@ export function mount(host, page) {
     const at = player.at;
     surface.way(path.points, at);
     fall.show(path.values, shape.least, at);
+    const fitted = shape.data ? line.show(path.points, at) : [];
     const bound = 2 / shape.lipschitz;
     limit.textContent = shape.smooth
       ? `η = ${digits(path.step)}; ${state.loss === "squares" ? "diverges" : "may diverge"} above 2/L = ${digits(bound)} (η · L = 2).`
@@ -121,12 +127,12 @@ export function mount(host, page) {
       ["Loss, mean a row", digits(path.values[at], 6), "loss"], ["Its minimum", digits(shape.least, 6), "least"],
       ["Distance to the minimum", digits(away, 4), "distance"], ["Step size η", digits(path.step, 5), "step"],
       ["Step limit 2/L", shape.smooth ? digits(bound, 5) : "–", "bound"], ["Condition of the Hessian", digits(shape.condition, 4), "condition"],
-      ["Rows", String(shape.rows), "rows"]]);
+      ["Rows", String(shape.rows), "rows"], ...fitted]);
     const text = sentence(path.status);
     if (verdict.textContent !== text) verdict.textContent = text;
     verdict.classList.toggle("over", path.status === "diverged" || (path.status === "oscillating" && shape.smooth));
     proof.show(shape.certificate);
-    page.offer({ plane: [surface.plane, fall.plane], python: path.python });
+    page.offer({ plane: [surface.plane, ...(shape.data ? [line.plane] : []), fall.plane], python: path.python });
   }
 
   function drawPerceptron() {
@@ -165,6 +171,8 @@ export function mount(host, page) {
       shape = given;
       shapeKey = wanted;
       surface.set(given);
+      if (given.data) line.set(given.data, state.loss);
+      heading.textContent = state.loss === "logistic" ? "Line and sigmoid by step" : "Line by step";
     }
     if (pathKey !== pathWanted) {
       const given = await page.ask("descent");

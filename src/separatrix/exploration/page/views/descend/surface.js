@@ -96,7 +96,7 @@ export class Fall {
     for (let p = Math.ceil(low); p <= high; p += Math.max(1, Math.round((high - low) / 6))) power.push([p, `10${[...String(p)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`]);
     this.plane.range({
       x: [0, Math.max(values.length - 1, 1)], y: [low - 0.2, high + 0.2], xLabel: "step",
-      yLabel: least === null ? "loss above the lowest" : "loss above the minimum", yTicks: power,
+      yLabel: least === null ? "loss − lowest" : "loss − minimum", yTicks: power,
     });
     const clipped = above.map((v, i) => [i, Math.max(v, low - 0.15)]);
     this.plane.layer("curve").replaceChildren(
