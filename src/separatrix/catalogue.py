@@ -549,6 +549,11 @@ _ROWS = (
             operations=_metric_operations, copies=_distinct_copies)),
     Declaration("RadialBasisRegressor", "kernel_machines.radial_basis", REGRESSION),
     Declaration("RadialBasisClassifier", "kernel_machines.radial_basis", CLASSIFICATION),
+    Declaration("LogisticRecursiveFeatureMachine", "kernel_machines.logistic_feature_machine",
+        CLASSIFICATION, most_rows=_CUBE, beyond="RecursiveFeatureMachineClassifier",
+        candidate=_candidate("learned_metric_logistic", 16, "kernel logistic, metric learned",
+            share=4.0, operations=_pairs(30.0, cubes=1.0), rows_a_unit=50,
+            fit_operations=_pairs(30.0, cubes=3.0), tunable=True, slow=True)),
     # -- neighbors
     Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, view="neighbors",
         twin="neighbors", large=True,

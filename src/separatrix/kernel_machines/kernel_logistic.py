@@ -97,9 +97,12 @@ class KernelLogisticFit:
 
 @on_one_blas_thread
 def fit_scores(
-    problem: ClassScores, precondition: Preconditioner, start: KernelLogisticFit | None = None
+    problem: ClassScores,
+    precondition: Preconditioner,
+    start: KernelLogisticFit | None = None,
+    enough: float = ENOUGH,
 ) -> KernelLogisticFit:
-    """Newton's method, from zero or from a fit at another C."""
+    """Newton's method, from zero or from a fit at another C, to a relative duality gap."""
     gram, shape = problem.gram, problem.hot.shape
     a = np.zeros(shape) if start is None else start.coef
     b = np.zeros(shape[1]) if start is None else start.offset
@@ -111,7 +114,7 @@ def fit_scores(
         p = problem.means(f)
         primal = problem.loss(f) + 0.5 * float(np.vdot(a, f - b))
         gap = max(primal - problem.bound(p), 0.0)
-        if gap <= ENOUGH * max(primal, problem.cost.sum() * 1e-3):
+        if gap <= enough * max(primal, problem.cost.sum() * 1e-3):
             break
         steps += 1
         mean = problem.mean_curvature(p)
@@ -170,7 +173,7 @@ def _newton_step(
     return x, beta, v
 
 
-def _by_factor(gram: Floats, cost: Floats) -> Preconditioner:
+def by_factor(gram: Floats, cost: Floats) -> Preconditioner:
     """A Cholesky factor for each κ."""
 
     def system(kappa: float) -> tuple[RidgeSystem, float]:
@@ -207,7 +210,7 @@ class KernelLogisticBase(LogisticScores, ExpansionModel):
             self.encoding_ = coded.encoding
         gram, mercer = self._training_gram(coded.x, coded.w)
         if not mercer:
-            _by_factor(gram, coded.w)(1.0)
+            by_factor(gram, coded.w)(1.0)
         return coded, gram
 
     def _indicators(self, codes: Ints) -> Floats:
@@ -329,7 +332,7 @@ class KernelLogisticRegression(KernelLogisticBase):
         [cost] = _costs([self.C])
         coded, gram = self._table(X, y, sample_weight)
         problem = ClassScores(self._indicators(coded.codes), cost * coded.w, gram)
-        self._accept(problem, fit_scores(problem, _by_factor(gram, problem.cost)))
+        self._accept(problem, fit_scores(problem, by_factor(gram, problem.cost)))
         return self
 
 
@@ -434,5 +437,5 @@ class KernelLogisticRegressionCV(KernelLogisticBase):
         self.Cs_, self.log_loss_path_ = costs, total / weight
         self.C_ = float(costs[int(self.log_loss_path_.argmin())])
         problem = ClassScores(hot, self.C_ * w, gram)
-        self._accept(problem, fit_scores(problem, _by_factor(gram, problem.cost)))
+        self._accept(problem, fit_scores(problem, by_factor(gram, problem.cost)))
         return self

@@ -26,6 +26,7 @@ from separatrix.kernel_machines.learned_metric import (
     AVERAGED,
     ColumnMaps,
     KernelShape,
+    MetricKernel,
     learn_rounds,
 )
 from separatrix.rows.schema import to_array
@@ -75,15 +76,32 @@ class SearchPoint:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Losses of all points on every fold, the chosen ones, and predictions out of fold (n x k)."""
+    """Losses of all points on every fold, the chosen ones, and predictions out of fold (n x k).
+
+    ``tests`` are the rows that were predicted in each fold, ``kernels`` those that predicted them,
+    learned from so many training rows.
+    """
 
     points: tuple[SearchPoint, ...]
     losses: Floats
     best: int
     by_fold: Ints
     predictions: Floats
-    rows: Ints
+    tests: tuple[Ints, ...]
+    kernels: tuple[MetricKernel, ...]
     n_train: int
+
+    @property
+    def rows(self) -> Ints:
+        """The rows of the predictions."""
+        return np.concatenate(self.tests)
+
+    def note(self, data: TuningData) -> str:
+        """That not all training rows of a fold were taken; empty if they were."""
+        largest = max(len(train) for train, _ in data.folds.pairs)
+        if self.n_train >= largest:
+            return ""
+        return f"Tuned with {self.n_train:,} of {largest:,} training rows of a fold."
 
 
 @dataclass(frozen=True)
@@ -151,7 +169,7 @@ class MetricSearch:
         shapes = list(dict.fromkeys(point.shape for point in points))
         values = {shape: self._alphas_of(points, shape) for shape in shapes}
         tests = self._queries(len(shapes), max(map(len, values.values())), most)
-        folds = parallel_map(lambda fold: self._mapped(fold, tests[fold], most), range(len(tests)))
+        folds = parallel_map(lambda fold: self.mapped(fold, tests[fold], most), range(len(tests)))
         tasks = [(fold, shape) for shape in shapes for fold in range(len(folds))]
         parts = parallel_map(
             lambda task: self._predict(folds[task[0]], task[1], values[task[1]]), tasks
@@ -175,24 +193,26 @@ class MetricSearch:
         total = losses @ weights
         if chosen_shape is not None:
             total = np.where([p.shape == chosen_shape for p in points], total, np.inf)
-        predictions, rows = [], []
-        for fold, test in enumerate(tests):
+        predictions, kernels = [], []
+        for fold in range(len(tests)):
             point = points[by_fold[fold]]
+            kernels.append(made[fold, point.shape][1][list(self.rounds).index(point.rounds)])
             predictions.append(self._of_point(made[fold, point.shape], values[point.shape], point))
-            rows.append(test)
         return SearchResult(
             tuple(points), losses, int(total.argmin()), by_fold,
-            np.concatenate(predictions), np.concatenate(rows), most,
+            np.concatenate(predictions), tuple(tests), tuple(kernels), most,
         )  # fmt: skip
 
     @staticmethod
     def _alphas_of(points: list[SearchPoint], shape: KernelShape) -> list[float]:
         return sorted({point.alpha for point in points if point.shape == shape})
 
-    def _of_point(self, made: Floats, alphas: list[float], point: SearchPoint) -> Floats:
-        return np.asarray(made[list(self.rounds).index(point.rounds), alphas.index(point.alpha)])
+    def _of_point(
+        self, made: tuple[Floats, list[MetricKernel]], alphas: list[float], point: SearchPoint
+    ) -> Floats:
+        return np.asarray(made[0][list(self.rounds).index(point.rounds), alphas.index(point.alpha)])
 
-    def _mapped(self, fold: int, test: Ints, most: int) -> MappedFold:
+    def mapped(self, fold: int, test: Ints, most: int) -> MappedFold:
         """Training rows of a fold, so many at most, and test rows."""
         train = self.folds.pairs[fold][0]
         if len(train) > most:
@@ -205,9 +225,11 @@ class MetricSearch:
         center = w @ self.y[train] / w.sum()
         return MappedFold(maps.apply(x), self.y[train] - center, w, center, new)
 
-    def _predict(self, fold: MappedFold, shape: KernelShape, alphas: list[float]) -> Floats:
-        """ŷ of the test rows of a fold for all rounds and λ: (rounds, λ, rows, k)."""
-        k, out = len(fold.center), []
+    def _predict(
+        self, fold: MappedFold, shape: KernelShape, alphas: list[float]
+    ) -> tuple[Floats, list[MetricKernel]]:
+        """ŷ of the test rows of a fold for all rounds and λ: (rounds, λ, rows, k); and kernels."""
+        k, out, kernels = len(fold.center), [], []
         for number, fit in enumerate(
             learn_rounds(fold.z, fold.right, fold.w, shape, max(self.rounds), np.float32)
         ):
@@ -219,7 +241,8 @@ class MetricSearch:
             values = values.reshape(len(fold.new), len(alphas), k).transpose(1, 0, 2)
             offsets = np.array([offset for _, offset in solved])[:, None, :]
             out.append(values + (offsets + fold.center))
-        return np.array(out, dtype=np.float64)
+            kernels.append(fit.kernel)
+        return np.array(out, dtype=np.float64), kernels
 
 
 @dataclass(frozen=True)
@@ -243,6 +266,12 @@ def fit_operations(m: int, d: int, k: int, alphas: int) -> float:
     pair = PAIR + COLUMN * d
     gradients = min(m, AVERAGED) * m * (pair + 4.0 * k * (d + 1.0))
     return m**2 * pair + alphas * m**3 / 6.0 + gradients + ROOT * float(d) ** 3
+
+
+def find_metric(data: TuningData, y: Floats, **choices: Any) -> SearchResult:
+    """The best on the folds of a comparison, found once for all models that have such a metric."""
+    key = ("metric", data.work, *(tuple(value) for value in choices.values()))
+    return data.once(key, lambda: search_of(data, y, **choices).find())  # type: ignore[no-any-return]
 
 
 def search_of(data: TuningData, y: Floats, **choices: Any) -> MetricSearch:

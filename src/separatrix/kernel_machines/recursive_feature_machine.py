@@ -38,7 +38,7 @@ from separatrix.kernel_machines.metric_search import (
     MetricSearch,
     SearchPoint,
     SearchResult,
-    search_of,
+    find_metric,
 )
 from separatrix.kernels import Laplace
 from separatrix.messages import InputError
@@ -170,6 +170,10 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         search = MetricSearch(
             rows.x, rows.y, rows.w, rows.folds(k), rows.spread, THOROUGH, **choices
         )
+        return self._search(search, rows)
+
+    def _search(self, search: MetricSearch, rows: DistinctRows) -> SearchPoint:
+        """The best of what is compared."""
         found = search.find()
         self._learn_from(found, rows)
         self._state_search([p.named() for p in found.points], found.losses * rows.unit**2)
@@ -202,7 +206,7 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 raise InputError(f"{name}={value!r}.", remedy="Give a number above zero.")
         if self.rounds is not None and not 0 <= self.rounds <= 100:
             raise InputError(f"rounds={self.rounds!r}.", remedy="Give a whole number from 0.")
-        if not self.max_exact >= 10:
+        if not getattr(self, "max_exact", EXACT) >= 10:
             raise InputError(f"max_exact={self.max_exact!r}.", remedy="Give 10 rows or more.")
 
     def _given_folds(self, n: int, rows: Ints, y: Any = None, codes: Any = None) -> Folds | None:
@@ -263,19 +267,20 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 notes=(found, f"It was learned from {len(some):,} rows."),
                 promised=("kkt",),
             )
-        kernel = fit.kernel
-        self.rounds_, self.share_, self.spread_ = (
-            point.rounds,
-            point.shape.share,
-            point.shape.spread,
-        )
+        self._keep_metric(fit, point, centers.middle, where)
         self.alpha_ = lam
-        self.metric_, self.turn_, self.scale_ = kernel.metric, kernel.turn, kernel.scale
-        self.middle_ = centers.middle
-        self.centers_ = where
         self.dual_coef_ = coef * unit
         self.intercept_ = mean * unit + rows.center
         self.certificate_ = certificate
+
+    def _keep_metric(
+        self, fit: KernelFit, point: SearchPoint, middle: Floats, centers: Floats
+    ) -> None:
+        """The metric that was learned, its directions, and the rows that are centers."""
+        kernel, shape = fit.kernel, point.shape
+        self.rounds_, self.share_, self.spread_ = point.rounds, shape.share, shape.spread
+        self.metric_, self.turn_, self.scale_ = kernel.metric, kernel.turn, kernel.scale
+        self.middle_, self.centers_ = middle, centers
         e, v = np.linalg.eigh(self.metric_)
         v = v * np.where(v[np.abs(v).argmax(axis=0), np.arange(len(v))] < 0.0, -1.0, 1.0)
         self.eigenvalues_, self.eigenvectors_ = e[::-1].copy(), v[:, ::-1].copy()
@@ -485,7 +490,7 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
         """Compare on the folds; predictions are numbers."""
         y = np.asarray(data.y, dtype=np.float64).reshape(len(data.w), 1)
         center, unit = _standard_units(y, data.w)
-        found = search_of(data, (y - center) / unit, **self._choices()).find()
+        found = find_metric(data, (y - center) / unit, **self._choices())
         losses = found.losses * unit**2
         return _tuning(found, losses, (found.predictions * unit + center)[:, 0], "values", data)
 
@@ -513,13 +518,9 @@ def _tuning(
     data: TuningData,
     **more: Any,
 ) -> Tuning:
-    note = ""
-    largest = max(len(train) for train, _ in data.folds.pairs)
-    if found.n_train < largest:
-        note = f"Tuned with {found.n_train:,} of {largest:,} training rows of a fold."
     return Tuning(
         found.points[found.best].named(), tuple(p.named() for p in found.points), losses,
-        found.by_fold, found.rows, predictions, kind, note, **more,
+        found.by_fold, found.rows, predictions, kind, found.note(data), **more,
     )  # fmt: skip
 
 
@@ -608,7 +609,7 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
         data = coded_rows(self, X, y, sample_weight, self.class_weight)
         self.encoding_: Encoding = data.encoding
         x = np.asarray(to_array(data.x), dtype=np.float64)
-        hot = _indicators(data.codes, len(self.classes_))
+        hot = indicators(data.codes, len(self.classes_))
         self.calibration_: tuple[SigmoidMap, ...] = ()
         if tuning is not None:
             self.calibration_ = tuning.start
@@ -627,8 +628,8 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
     def tune(self, data: TuningData) -> Tuning:
         """Compare on the folds; predictions are probabilities, calibrated on the other folds."""
         require_classes(data)
-        y = _indicators(np.asarray(data.y, dtype=np.int64), data.n_classes)
-        found = search_of(data, y, **self._choices()).find()
+        y = indicators(np.asarray(data.y, dtype=np.int64), data.n_classes)
+        found = find_metric(data, y, **self._choices())
         truth, w, fold = y[found.rows], data.w[found.rows], data.fold[found.rows]
         starts, p = [], np.empty((len(found.rows), data.n_classes))
         for number in range(len(data.folds)):
@@ -675,7 +676,7 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
         return nodes.by_probability(p, self.classes_, scores)
 
 
-def _indicators(codes: Ints, k: int) -> Floats:
+def indicators(codes: Ints, k: int) -> Floats:
     """Of the second of two classes, or of every class."""
     hot = np.eye(k)[codes]
     return hot[:, 1:] if k == 2 else hot

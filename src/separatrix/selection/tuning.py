@@ -9,9 +9,9 @@ that alone: the fits of the comparison serve both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -45,6 +45,13 @@ class TuningData:
     n_classes: int = 0
     loss: str = "log_loss"
     work: float = NORMAL
+    made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What several searches on these rows need, made by the first of them."""
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
 
     def with_share(self, share: float) -> TuningData:
         """The same rows for a search that may do a share of the work; distances are shared."""
