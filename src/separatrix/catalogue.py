@@ -253,6 +253,10 @@ FUNCTIONS_OF_A_CURVE, CURVE_STEPS = 18, 20
 METRICS_COMPARED, ROOT = 20, 11.0
 #: Rows whose neighbors are always looked for, in all folds.
 FEWEST_QUERIES = 500
+#: Operations for a pair of rows and a class of kernel logistic regression, along a path in all folds
+#: of so many rows at most, and in the last fit; as measured on tables of two to seven classes. It
+#: may take three times as long as the search for its metric: beyond that the gain is too small.
+PATH_PRODUCTS, PATH_ROWS, LAST_PRODUCTS, SEPARATION_SHARE = 5_000.0, 2_000.0, 2_000.0, 12.0
 #: Newton steps of a Huber regression, about; each is a product XᵀWX.
 HUBER_STEPS = 20
 
@@ -303,6 +307,15 @@ def _metric_operations(size: Any) -> float:
 def _curve_copies(size: Any) -> float:
     """The design, the training rows of a fold, and of each four functions a number, with places."""
     return float(2.0 + 1.5 * (4.0 * (size.terms - size.levels) + 10.0) / max(size.terms, 1))
+
+
+def _separation_cost(size: Any) -> str:
+    """Products of K with a column a class: those of the path in all folds, and of the last fit."""
+    n, k = float(size.rows), size.classes if size.classes > 2 else 1
+    work = k * (PATH_PRODUCTS * min(n, PATH_ROWS) ** 2 + LAST_PRODUCTS * n**2) + n**3
+    if work <= SEPARATION_SHARE * size.work:
+        return ""
+    return f"log losses of {size.rows:,} rows of {size.classes} classes take long to minimize"
 
 
 def _search_operations(size: Any) -> float:
@@ -552,8 +565,9 @@ _ROWS = (
     Declaration("LogisticRecursiveFeatureMachine", "kernel_machines.logistic_feature_machine",
         CLASSIFICATION, most_rows=_CUBE, beyond="RecursiveFeatureMachineClassifier",
         candidate=_candidate("learned_metric_logistic", 16, "kernel logistic, metric learned",
-            share=4.0, operations=_pairs(30.0, cubes=1.0), rows_a_unit=50,
-            fit_operations=_pairs(30.0, cubes=3.0), tunable=True, slow=True)),
+            share=4.0, too_expensive=_separation_cost, rows_a_unit=50,
+            fit_operations=_pairs(30.0, cubes=3.0), tunable=True, slow=True,
+            operations=_metric_operations, copies=_distinct_copies)),
     # -- neighbors
     Declaration("KNeighborsClassifier", "neighbors.k_neighbors", CLASSIFICATION, view="neighbors",
         twin="neighbors", large=True,

@@ -127,3 +127,20 @@ def test_equally_frequent_classes_left_out_one_at_a_time_are_no_evidence() -> No
             math.log(2) if metric == "log_loss" else 0.5
         )
         assert study.winner == "baseline"
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_nothing_is_gained_by_the_levels_of_a_column_of_pure_noise(classes: int) -> None:
+    """A column of 500 levels in 700 rows can repeat any target of the rows that it has seen."""
+    rng = np.random.default_rng([7, classes])
+    n = 700
+    table = {
+        "a": [f"l{i}" for i in rng.integers(0, 500, n)],
+        "b": rng.normal(size=n),
+        "y": rng.choice(list("uv"), n) if classes else rng.normal(size=n),
+    }
+    models = ["logistic_ridge" if classes else "ridge", "neighbors"]
+    found, winner = gains(table, models=models)
+    assert set(found) == set(models)
+    assert max(found.values()) < LIMIT / TABLES
+    assert winner == "baseline"

@@ -231,7 +231,7 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
         assert names == {
             *("baseline", "nearest_centroid", "naive_bayes", "lda"),
             *("logistic", "logistic_ridge", "bayes", "rda", "neighbors", "svm", "gp"),
-            "learned_metric",
+            *("learned_metric", "learned_metric_logistic"),
         }
         assert found.test_predictions.scores.shape == (found.n_test, len(found.classes))
         assert found.test_predictions.probabilities.shape == (found.n_test, len(found.classes))

@@ -78,7 +78,7 @@ def follow_penalties(
     The path ends where the loss of all folds has risen: less shrinkage would be worse still.
     """
     fits = parallel_map(
-        lambda fold: FoldFit.of(search, found, fold), list(range(len(search.folds)))
+        lambda fold: FoldPath.of(search, found, fold), list(range(len(search.folds)))
     )
     weights = np.array([fit.w.sum() for fit in fits])
     losses: list[Floats] = []
@@ -95,7 +95,7 @@ def follow_penalties(
 
 
 @dataclass
-class FoldFit:
+class FoldPath:
     """Training rows of a fold with their kernel, the rows it predicts, and the fit before."""
 
     gram: Floats
@@ -108,7 +108,7 @@ class FoldFit:
     solved: KernelLogisticFit | None = None
 
     @classmethod
-    def of(cls, search: MetricSearch, found: SearchResult, fold: int) -> FoldFit:
+    def of(cls, search: MetricSearch, found: SearchResult, fold: int) -> FoldPath:
         """With the kernel that was found without the fold."""
         test, kernel = found.tests[fold], found.kernels[fold]
         part = search.mapped(fold, test, found.n_train)
