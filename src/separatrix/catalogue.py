@@ -253,9 +253,10 @@ FUNCTIONS_OF_A_CURVE, CURVE_STEPS = 18, 20
 METRICS_COMPARED, ROOT = 20, 11.0
 #: Rows whose neighbors are always looked for, in all folds.
 FEWEST_QUERIES = 500
-#: Operations for a pair of rows and a class of kernel logistic regression, along a path in all folds
-#: of so many rows at most, and in the last fit; as measured on tables of two to seven classes. It
-#: may take three times as long as the search for its metric: beyond that the gain is too small.
+#: Operations of kernel logistic regression for a pair of rows and a class: of a path in all folds,
+#: which have so many rows at most, and of the last fit; as measured on tables of two to seven
+#: classes. It may take three times as long as the search for its metric: that is twice as long as
+#: all others together.
 PATH_PRODUCTS, PATH_ROWS, LAST_PRODUCTS, SEPARATION_SHARE = 5_000.0, 2_000.0, 2_000.0, 12.0
 #: Newton steps of a Huber regression, about; each is a product XᵀWX.
 HUBER_STEPS = 20
