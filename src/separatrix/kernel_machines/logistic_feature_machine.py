@@ -117,7 +117,13 @@ class FoldPath:
         hot = search.y[test]
         truth = hot[:, 0] if hot.shape[1] == 1 else hot.argmax(axis=1)
         return cls(
-            _whole(fit), fit.unit, part.right + part.center, part.w, new, truth.astype(np.int64), search.w[test]
+            _whole(fit),
+            fit.unit,
+            part.right + part.center,
+            part.w,
+            new,
+            truth.astype(np.int64),
+            search.w[test],
         )
 
     def next(self, alpha: float) -> Floats:
