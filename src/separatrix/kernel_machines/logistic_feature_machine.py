@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -84,7 +85,7 @@ def follow_penalties(
     losses: list[Floats] = []
     made: list[list[Floats]] = []
     for alpha in alphas:
-        made.append(parallel_map(lambda fit, a=alpha: fit.next(a), fits))
+        made.append(parallel_map(partial(FoldPath.next, alpha=alpha), fits))
         losses.append(np.array([f.loss(p) for f, p in zip(fits, made[-1], strict=True)]))
         if len(losses) > 1 and losses[-1] @ weights > losses[-2] @ weights:
             break
@@ -150,7 +151,7 @@ def class_probabilities(scores: Floats) -> Floats:
         p = np.concatenate([expit(-scores), expit(scores)], axis=1)
     else:
         p = np.asarray(softmax(scores, axis=1))
-    return np.maximum(p, np.finfo(float).tiny)
+    return np.asarray(np.maximum(p, np.finfo(float).tiny))
 
 
 @declare_parameters
