@@ -16,7 +16,9 @@ from sklearn.linear_model import QuantileRegressor
 
 import separatrix as sx
 from separatrix import HuberRegressor, InputError, LeastAbsoluteRegressor, SeparatrixWarning
+from separatrix.linear.huber import HuberOptions, solve_huber, solve_huber_by_rows
 from separatrix.rows.rows import ArrayRows
+from separatrix.statistics.moments import Moments
 from separatrix.threads import thread_limit
 
 
@@ -53,6 +55,25 @@ def absolute_by_highs(x, y, w, epsilon, fit_intercept=True):
 
 
 class TestHuber:
+    @pytest.mark.parametrize("alpha", [1e-4, 5.0, 500.0])
+    @pytest.mark.parametrize("intercept", [True, False])
+    @pytest.mark.parametrize("copies", [False, True])
+    def test_fewer_rows_than_columns(self, alpha, intercept, copies):
+        rng = np.random.default_rng(3)
+        x = rng.normal(size=(25, 60)) * np.geomspace(1e-6, 1e6, 60)
+        y, w = x[:, 30] / x[:, 30].std() + rng.standard_t(2, size=25), rng.integers(0, 3, 25) + 0.0
+        if copies:  # no plane passes through all rows
+            x[::2] = x[0]
+        options = HuberOptions(alpha=alpha, fit_intercept=intercept)
+        block = ArrayRows(x, y, w).block
+        rows, whole = ArrayRows(x, y, w), solve_huber_by_rows(block, options)
+        slow = solve_huber(rows, rows.reduce(Moments()), options)
+        assert whole.certificate.holds, str(whole.certificate)
+        assert whole.certificate.primal <= slow.certificate.primal * (1.0 + 1e-7)
+        if not copies:  # whose medians are an interval
+            own, other = (x @ s.coef + s.intercept for s in (whole, slow))
+            np.testing.assert_allclose(own[w > 0], other[w > 0], atol=1e-4 * y.std())
+
     @pytest.mark.parametrize("fit_intercept", [True, False])
     @pytest.mark.parametrize(("epsilon", "alpha"), [(1.35, 1e-4), (1.1, 0.0), (3.0, 20.0)])
     def test_agrees_with_scikit_learn_on_well_scaled_data(self, epsilon, alpha, fit_intercept):

@@ -10,12 +10,23 @@ import sklearn.linear_model as sk
 from scipy import sparse
 
 import separatrix.threads
-from separatrix import InputError, Lasso, LassoPath, Ridge, RidgeCV, RidgePath
+from separatrix import (
+    InputError,
+    Lasso,
+    LassoPath,
+    LinearRegression,
+    Ridge,
+    RidgeCV,
+    RidgePath,
+    SeparatrixWarning,
+)
 from separatrix.arrays import Floats
-from separatrix.linear import routes
+from separatrix.linear import ridge, routes
 from separatrix.linear import spectrum as wide
+from separatrix.linear.shifted import solve_shifted
 from separatrix.matrices.cholesky import cholesky_factor
 from separatrix.matrices.gram import row_gram
+from separatrix.matrices.products import products
 from separatrix.storage import load, save
 
 
@@ -231,3 +242,72 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.Monk
         )  # fmt: skip
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_all_penalties_and_folds_at_once(shape: tuple[int, int], intercept: bool) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=shape) * (rng.random(shape) < 0.4) + (rng.random(shape) < 0.1)
+    y, w = rng.normal(size=(shape[0], 3)), rng.integers(0, 3, (shape[0], 3)).astype(float)
+    alphas = np.array([10.0, 0.1, 1.0])
+    path = solve_shifted(
+        products(sparse.csr_array(x)),
+        y,
+        w,
+        alphas,
+        fit_intercept=intercept,
+        enough=1e-11,
+        limit=200,
+    )
+    assert all(path.done)
+    for i, alpha in enumerate(alphas):
+        for k in range(3):
+            coef, constant = closed_form(x, y[:, [k]], w[:, k], float(alpha), intercept, False)
+            np.testing.assert_allclose(path.coefs[i, :, k], coef[:, 0], atol=1e-8)
+            np.testing.assert_allclose(path.intercepts[i, k], constant[0], atol=1e-8)
+
+
+def test_folds_by_products_and_by_factors_are_those_by_eigenvalues() -> None:
+    x = sparse.random_array((2_400, 5_100), density=0.002, format="csr", rng=1)
+    y = x[:, :20].sum(axis=1) + 0.1 * np.random.default_rng(2).normal(size=2_400)
+    model = RidgeCV(cv=3).fit(x, y)
+    assert not len(model.spectrum_.values)
+    assert model.certificate_.holds
+    few = x[:150]
+    by_factors, by_values = RidgeCV(cv=3).fit(few, y[:150]), RidgeCV([0.1, 1.0, 10.0], cv=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wide, "penalty_by_penalty", lambda _: False)
+        by_values.fit(few, y[:150])
+        patch.setattr(ridge, "by_products", lambda *_, **__: True)
+        patch.setattr(wide, "by_products", lambda *_, **__: True)
+        by_products = RidgeCV(cv=3).fit(few, y[:150])
+    for other, digits in ((by_factors, 1e-9), (by_products, 1e-5)):
+        np.testing.assert_allclose(other.mse_path_, by_values.mse_path_, rtol=digits)
+        np.testing.assert_allclose(other.coefs_, by_values.coefs_, atol=1e-7)
+    np.testing.assert_allclose(
+        by_factors.spectrum_.values, by_values.spectrum_.values, rtol=1e-6, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_least_squares_through_all_rows(intercept: bool) -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(15, 40)) + 2.0, rng.normal(size=(15, 2))
+    x[:, 3] = 1.0
+    with pytest.warns(SeparatrixWarning, match="SEP001"):
+        model = LinearRegression(fit_intercept=intercept).fit(x, y)
+    their = sk.LinearRegression(fit_intercept=intercept).fit(x, y)
+    np.testing.assert_allclose(model.coef_, their.coef_, atol=1e-12)
+    rank = 15 - int(intercept)
+    assert model.rank_ == rank
+    assert len(model.certificate_.dependent) == 40 - rank
+    assert model.certificate_.holds
+    assert ("x3" in model.certificate_.dependent) == intercept
+    x[4] = x[5]  # no longer independent rows: their mean is fitted
+    with pytest.warns(SeparatrixWarning, match="SEP001"):
+        model = LinearRegression(fit_intercept=intercept).fit(x, y)
+    np.testing.assert_allclose(
+        model.predict(x), sk.LinearRegression(fit_intercept=intercept).fit(x, y).predict(x)
+    )
+    assert model.rank_ == rank - 1

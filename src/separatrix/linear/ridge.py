@@ -25,8 +25,13 @@ from separatrix.estimators.base import (
 )
 from separatrix.linear.inference import lines_without_each_row
 from separatrix.linear.lasso import solve_non_negative
-from separatrix.linear.routes import by_products, from_rows, penalty_by_penalty
-from separatrix.linear.shifted import solve_shifted
+from separatrix.linear.routes import (
+    by_products,
+    folds_at_once,
+    from_rows,
+    penalty_by_penalty,
+)
+from separatrix.linear.shifted import ShiftedSolution, solve_shifted
 from separatrix.linear.spectrum import (
     FIRST_STEPS,
     CenteredRows,
@@ -43,7 +48,7 @@ from separatrix.linear.spectrum import (
     trace_moments,
     trace_rows,
 )
-from separatrix.matrices.products import products
+from separatrix.matrices.products import Products, products
 from separatrix.messages import InputError, check_option, warn_as
 from separatrix.mixins import BaseEstimator, RegressorMixin
 from separatrix.optimize.convex import Solution
@@ -1009,30 +1014,48 @@ def sparse_fold_errors(
     assert data.block is not None
     folds = data.row_folds(cv)[1]
     whole = data.block.take(folding(data.block.w, cv))
+    x, k = products(whole.x), whole.y.shape[1]
+    errors, variances = [], []
+    most = folds_at_once(whole, k * len(alphas))
+    for start in range(0, len(folds.pairs), most):
+        pairs = folds.pairs[start : start + most]
+        path = _folds_of_products(x, whole, pairs, alphas, options)
+        if not all(path.done):
+            return None
+        for f, (_, at) in enumerate(pairs):
+            test, here = whole.take(at), slice(f * k, f * k + k)
+            coefs, intercepts = path.coefs[:, :, here], path.intercepts[:, here]
+            errors.append(
+                [
+                    rules.validation_error(test, coefs[:, :, j], intercepts[:, j], j)
+                    for j in range(k)
+                ]
+            )
+            variances.append(_variances(test))
+    return _with_scores(np.moveaxis(np.array(errors), 2, 0), np.array(variances), scoring)
+
+
+def _folds_of_products(
+    x: Products,
+    whole: Block,
+    pairs: Sequence[tuple[Ints, Ints]],
+    alphas: Floats,
+    options: RidgeOptions,
+) -> ShiftedSolution:
+    """The paths of some folds, the columns of each beside those of the others."""
     n, k = whole.y.shape
-    weights = np.zeros((n, len(folds.pairs)))
-    for column, (train, _) in zip(weights.T, folds.pairs, strict=True):
-        column += np.bincount(train, minlength=n) * whole.weights
-    path = solve_shifted(
-        products(whole.x),
-        np.tile(whole.y, len(folds.pairs)),
-        np.repeat(weights, k, axis=1),
+    weights = np.zeros((n, len(pairs) * k))
+    for f, (train, _) in enumerate(pairs):
+        weights[:, f * k : f * k + k] = (np.bincount(train, minlength=n) * whole.weights)[:, None]
+    return solve_shifted(
+        x,
+        np.tile(whole.y, len(pairs)),
+        weights,
         alphas,
         fit_intercept=options.fit_intercept,
         enough=FOLD_DIGITS,
         limit=FIRST_STEPS,
     )
-    if not all(path.done):
-        return None
-    errors, variances = [], []
-    for f, (_, at) in enumerate(folds.pairs):
-        test, here = whole.take(at), slice(f * k, f * k + k)
-        coefs, intercepts = path.coefs[:, :, here], path.intercepts[:, here]
-        errors.append(
-            [rules.validation_error(test, coefs[:, :, j], intercepts[:, j], j) for j in range(k)]
-        )
-        variances.append(_variances(test))
-    return _with_scores(np.moveaxis(np.array(errors), 2, 0), np.array(variances), scoring)
 
 
 def _with_scores(mse: Floats, variance: Floats, scoring: Any) -> FoldErrors:

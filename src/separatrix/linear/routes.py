@@ -3,13 +3,13 @@
     route      solved from                        in memory        multiplications
     moments    products of columns, XᵀX           d²               gram + d³/3
     rows       products of rows, XXᵀ              n²               gram of rows + n³/3
-    products   X v and Xᵀ r of sparse rows        the table        m · STEPS · 2 z
+    products   X v and Xᵀ r of sparse rows        the table        STEPS · 2 z, or m times that
     columns    working sets of columns (ℓ₁)       the table        (FIRST + EACH · m) · z
 
-for n rows, d columns, z stored numbers and m penalties. The cheapest of those that fit into memory
-is taken: sparse rows may be kept once more, not filled in. Multiplications count as those of dense
-products, so that one of a compressed row counts :data:`SPARSE`. ``benchmarks/shapes.py`` measures
-whether the choice is right.
+for n rows, d columns, z stored numbers and m penalties, which share the products of conjugate
+gradients where units allow it. The cheapest of those that fit into memory is taken: sparse rows may
+be kept once more, not filled in. Multiplications count as those of dense products, so that one of a
+compressed row counts :data:`SPARSE`. ``benchmarks/shapes.py`` measures whether the choice is right.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ FIRST, EACH = 200.0, 10.0
 #: Numbers of a square matrix that fit beside any table (half a megabyte), and beside a sparse one
 #: for each of its own: sums of threads, factors and certificates hold a few such matrices.
 FEW_NUMBERS, BESIDE = 1 << 16, 0.25
+#: Numbers of the folds of a sparse table that are solved together, at least (16 megabytes): their
+#: products read each entry once.
+FOLD_NUMBERS = 1 << 21
 #: Where all eigenvalues are asked for, sparse rows with more columns than this form no columns x
 #: columns matrix, and with more rows than this no rows x rows matrix.
 MANY_COLUMNS, FEW_ROWS = 5_000, 2_000
@@ -105,6 +108,14 @@ def absolute_route(block: Block, penalties: float = 1.0) -> Route:
     columns = (FIRST + EACH * penalties) * shape.stored
     cheaper = shape.gram <= columns
     return Route.MOMENTS if cheaper and shape.fits(shape.d**2) else Route.COLUMNS
+
+
+def folds_at_once(block: Block, paths: int) -> int:
+    """How many folds of so many targets x penalties go through conjugate gradients together."""
+    shape = Shape.of(block)
+    small, large = sorted((shape.n, shape.d))
+    one = (4 + 3 * paths) * small + (2 + paths) * large + 4 * shape.n
+    return max(1, int(max(FOLD_NUMBERS, BESIDE * shape.stored) / one))
 
 
 def step_limit(block: Block) -> int | None:

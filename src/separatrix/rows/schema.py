@@ -608,6 +608,8 @@ class Block:
 
 def _take_rows(x: Matrix, index: NDArray[Any] | slice) -> Matrix:
     """Rows of a matrix; a Fortran-ordered one is gathered column by column and stays so."""
+    if isinstance(index, slice) and index == slice(None):  # a sparse slice would be a copy
+        return x
     if isinstance(index, slice) or sparse.issparse(x) or x.flags.c_contiguous:
         return x[index]
     positions = np.flatnonzero(index) if index.dtype == bool else index
