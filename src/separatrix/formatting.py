@@ -19,6 +19,12 @@ class ScoreInfo:
     higher_is_better: bool = False
     is_rate: bool = False
 
+    @property
+    def within_sentence(self) -> str:
+        """The short name in the middle of a sentence: log loss, but RMSE."""
+        second = self.short[1:2]
+        return self.short[0].lower() + self.short[1:] if second.islower() else self.short
+
 
 SCORES = {
     "rmse": ScoreInfo("RMSE", "root mean squared error"),

@@ -63,7 +63,8 @@ def write_all(study: Study, place: Path, ids: Ids, invocation: str) -> dict[str,
     from separatrix.study.document import document_of
 
     def write(partial: Path) -> None:
-        save(study.model, partial / MODEL, study=replace(study, model=None))
+        # names of rows, which may be those of people, are not in the model
+        save(study.model, partial / MODEL, study=replace(study, model=None, row_names={}))
         write_report(study, partial / REPORT)
         write_text(partial / INVOCATION, invocation)
         if study.test_predictions is not None:

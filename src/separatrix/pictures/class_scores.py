@@ -931,7 +931,9 @@ class MarginDisplay(Display):
         ax.set_xlim(low, high)
         ax.set_xlabel("margin y f(x)")
         ax.set_ylabel("rows")
-        ax.legend(frameon=False, fontsize=9, loc="best")
+        # above the axes: within them it would stand on the lines of the boundary and the margin
+        ax.legend(frameon=False, fontsize=8.5, ncols=2, loc="lower left", handlelength=1,
+                  bbox_to_anchor=(0, 1), borderaxespad=0.2)  # fmt: skip
 
     def _window(self) -> tuple[float, float]:
         """The range without far outliers; 0 and 1 are always edges of bars.

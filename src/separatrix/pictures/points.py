@@ -182,7 +182,7 @@ def row_names(labels: Labels, count: int) -> Sequence[object]:
     return range(count) if labels is None or len(labels) != count else list(labels)
 
 
-def called(name: object) -> str:
+def name_row(name: object) -> str:
     """A row in a sentence: by its name, or as the row of this number."""
     return f"row {name}" if str(name).isdecimal() else str(name)
 
@@ -191,7 +191,7 @@ def largest_rows(values: Floats, labels: Labels, digits: int) -> str:
     """The three rows of largest absolute value, each with its value, in words."""
     names = row_names(labels, values.size)
     top = largest(np.abs(values))
-    return join_words([f"{called(names[i])} ({number(values[i], digits)})" for i in top])
+    return join_words([f"{name_row(names[i])} ({number(values[i], digits)})" for i in top])
 
 
 def mark_largest(ax: Any, x: Floats, y: Floats, size: Floats, labels: Labels) -> None:

@@ -20,12 +20,12 @@ from separatrix.pictures.inputs import column_names, like
 from separatrix.pictures.points import (
     MAX_POINTS,
     annotate,
-    called,
     fill_band,
     fill_boxes,
     largest,
     largest_rows,
     mark_largest,
+    name_row,
     reference_line,
     row_names,
     running_mean,
@@ -387,7 +387,7 @@ class PredictiveIntervalDisplay(Display):
         names = row_names(self.row_labels, n)
         half = np.maximum(width / 2, np.finfo(float).tiny)
         away = np.where(self.outside, np.abs(self.actual - self.intervals.mean(axis=1)) / half, 0.0)
-        far = [called(names[i]) for i in largest(away) if away[i] > 0]
+        far = [name_row(names[i]) for i in largest(away) if away[i] > 0]
         if far:
             text += f" Farthest outside: {join_words(far)}."
         if n > self.max_shown:

@@ -20,10 +20,10 @@ from separatrix.pictures.inputs import design_deviations
 from separatrix.pictures.points import (
     MAX_POINTS,
     annotate,
-    called,
     largest,
     largest_rows,
     mark_largest,
+    name_row,
     reference_line,
     row_names,
     running_mean,
@@ -357,7 +357,7 @@ class ScaleLocationDisplay(FittedValueDisplay):
         """The running mean at both ends, the rank correlation, and the largest rows."""
         trend = running_mean(self.fitted, self.values)
         names = row_names(self.row_labels, self.values.size)
-        far = join_words([called(names[i]) for i in largest(self.values)])
+        far = join_words([name_row(names[i]) for i in largest(self.values)])
         if trend is None:
             return f"Too few rows for a trend in the size of the residuals. Largest: {far}."
         from scipy.stats import spearmanr
@@ -735,7 +735,7 @@ class PredictedActualDisplay(Display):
         error = np.abs(self.actual - self.predicted)
         names = row_names(self.row_labels, error.size)
         far = [
-            f"{called(names[i])} (predicted {value_text(self.predicted[i], self.display)}, "
+            f"{name_row(names[i])} (predicted {value_text(self.predicted[i], self.display)}, "
             f"actually {value_text(self.actual[i], self.display)})"
             for i in largest(error)
         ]

@@ -74,7 +74,7 @@ def other_choice(study: Study) -> str:
     if entry is not None:
         own = winner_of(study)
         beside = "" if own is None else f" (here: {score_text(own.mean, own.metric)})"
-        score = f"{score_info(entry.metric).short} {score_text(entry.mean, entry.metric)}"
+        score = f"{score_info(entry.metric).within_sentence} {score_text(entry.mean, entry.metric)}"
         other += f", with a cross-validated {score}{beside}"
         other += f": {entry.note}" if entry.note else ""
     return f"{what} would have chosen {other}."
@@ -126,8 +126,7 @@ def _also(study: Study, own_score: Score) -> list[str]:
         return []
     base = counterpart(study, score.metric)
     beside = "" if base is None else f" (the baseline’s: {score_text(base.value, base.metric)})"
-    short = score_info(score.metric).short
-    name = short if short.isupper() else short.lower()
+    name = score_info(score.metric).within_sentence
     if len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1:
         name = f"{name}, by which models were compared,"
     return [f"The {name} is {score_text(score.value, score.metric)}{beside}."]

@@ -625,7 +625,7 @@ def warn_of_exact_fit(curve: LearningCurve | None, name: str, baseline: float) -
         warn(
             "SEP021",
             f"{display_name(name)} has an error of {train:.2g} on its training rows and of "
-            f"{validation:.2g} on rows left out: it passes through every training row.",
+            f"{validation:.2g} on rows left out: it fits the training rows exactly.",
         )
 
 

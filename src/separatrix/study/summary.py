@@ -155,7 +155,7 @@ def _other_rule(choice: Choice | None) -> str:
         return ""
     entry, score = choice.other, ""
     if entry is not None:
-        score = f", {score_info(entry.metric).short} {_with_error(entry)}"
+        score = f", {score_info(entry.metric).within_sentence} {_with_error(entry)}"
     other = display_name(choice.other_rule_winner)
     return f' With `goal="{choice.other_goal}"`: {other}{score}.'
 
