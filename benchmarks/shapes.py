@@ -6,7 +6,8 @@ Each family of :mod:`twins` names its estimators, the twin of each, the argument
 shapes it takes and its objective, the smaller the better. Where the twin stops at an objective that
 is more than a millionth worse, its ``tol`` is divided by ten until it does not or a fit takes more
 than three seconds, and that fit is timed. Runs are interleaved, and the best of several counts.
-Printed is a table in Markdown: seconds of the twin over our own, with our seconds.
+Printed is a table in Markdown: processor seconds of the twin over our own, with our seconds; limit
+both to one thread.
 """
 
 from __future__ import annotations
