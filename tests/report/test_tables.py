@@ -191,6 +191,9 @@ def test_the_other_goal_is_named(many) -> None:
     text = other_choice(replace(study, choice=other))
     assert text == "`--goal accuracy`, which takes the smallest loss, would have chosen SVM."
     assert 'With `goal="accuracy"`: SVM.' in " ".join(printed(replace(study, choice=other)))
+    own = next(e for e in study.leaderboard if e.name == study.winner)
+    better = replace(other, winner=own.name, other=replace(own, name="svm", mean=0.8 * own.mean))
+    assert "(20 % less)." in " ".join(printed(replace(study, choice=better)))
     same = replace(other, other_rule_winner="lda")
     assert other_choice(replace(study, choice=same)).endswith("the same model.")
     assert "goal=" not in " ".join(printed(replace(study, choice=same)))

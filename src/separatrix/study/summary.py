@@ -13,7 +13,6 @@ from separatrix.study.candidates import display_name
 
 if TYPE_CHECKING:
     from separatrix.study.result import (
-        Choice,
         CrossValidatedScore,
         Decision,
         Entry,
@@ -126,7 +125,7 @@ def verdict(study: Study) -> list[str]:
     scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in shown)
     return [
         *_reference(study.reference),
-        f"{chosen(study.winner, study.reason)}{_other_rule(study.choice)}",
+        f"{chosen(study.winner, study.reason)}{_other_rule(study)}",
         *summarize_validation(study),
         f"{_summarize_test(study)}: {scores}.",
         *_by_class(study.class_scores),
@@ -149,15 +148,25 @@ def chosen(winner: str, reason: str) -> str:
     return f"{CHOSEN}{shown}. {re.sub(f'^{re.escape(shown)} ', 'It ', reason)}"
 
 
-def _other_rule(choice: Choice | None) -> str:
-    """What the other goal would have taken, where that is another model, and its score."""
+def _other_rule(study: Study) -> str:
+    """What the other goal would have taken, where that is another model, and how far apart."""
+    choice = study.choice
     if choice is None or choice.other_rule_winner in ("", choice.winner):
         return ""
     entry, score = choice.other, ""
     if entry is not None:
         score = f", {score_info(entry.metric).within_sentence} {_with_error(entry)}"
+        score += _apart(entry, next((e for e in study.leaderboard if e.name == study.winner), None))
     other = display_name(choice.other_rule_winner)
     return f' With `goal="{choice.other_goal}"`: {other}{score}.'
+
+
+def _apart(other: Entry, own: Entry | None) -> str:
+    """By what share another mean is less or more than that of the chosen model."""
+    if own is None or not own.mean > 0.0 or not math.isfinite(other.mean / own.mean):
+        return ""
+    share = 100.0 * (other.mean / own.mean - 1.0)
+    return f" ({abs(share):.0f} % {'less' if share < 0.0 else 'more'})"
 
 
 def _reference(entry: Entry | None) -> list[str]:
