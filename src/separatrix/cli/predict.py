@@ -269,7 +269,7 @@ def _predict_targets(
                 columns.setdefault(heading, []).append(np.asarray(values))
             n += count
         if beyond:
-            say(f"! {target}: {_describe_beyond(beyond)}", quiet=as_json)
+            say(f"! {target}: {_describe_beyond(beyond, answers)}", quiet=as_json)
     whole = {heading: np.concatenate(parts) for heading, parts in columns.items()}
     source: Any = rows.source  # type: ignore[union-attr]
     ids = Ids(source, copied_columns(source.arrow.names, keep, taken=["row", *whole]))

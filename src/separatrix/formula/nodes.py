@@ -468,7 +468,7 @@ class Basis(Node):
             return product
         if name == "_gaussian":
             center, rate = given
-            total = x.column(0) * 0.0
+            total: Value = x.column(0) * 0.0
             for j in np.flatnonzero(rate).tolist():
                 total = total + ((x.column(j) - float(center[j])) * float(rate[j])).power(2.0)
             return (total * -0.5).exp()
@@ -479,8 +479,7 @@ class Basis(Node):
         if kind == "_below":
             return (x.column(j) < float(inner.args[0])).double()
         if kind == "_sigmoid":
-            place, steep = inner.args
-            return ((x.column(j) - place) * steep).sigmoid()
+            return ((x.column(j) - float(inner.args[0])) * float(inner.args[1])).sigmoid()
         raise NoFormula("A function of one's own in a basis expansion has no export.")
 
 
