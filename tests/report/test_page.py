@@ -64,7 +64,7 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if {"script", "style", "svg"} & set(self.open):
             return
-        if self.tags[-1][0] == "wbr":  # a place to break a word, which is one word all the same
+        if self.tags and self.tags[-1][0] == "wbr":  # the word goes on
             self.text[-1] += data
         else:
             self.text.append(data)
