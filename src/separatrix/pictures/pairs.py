@@ -211,17 +211,17 @@ most correlated (0.59).'
         k, (low, _) = len(self.names), self._limits
         high = self.rows.max(axis=0)
         ranges = [f"{number(a, 3)} … {number(b, 3)}" for a, b in zip(low, high, strict=True)]
-        short = 18 if k <= 3 else 15
+        short, size = 18 if k <= 3 else 15, 8.0 if k <= 4 else 6.5
         names = [wrapped_label(name, short) for name in self.names]
         ax.set_xticks(
             np.arange(k) + 0.5,
             [f"{name}\n{text}" for name, text in zip(names, ranges, strict=True)],
-            fontsize=8 if k <= 4 else 6.5,
+            fontsize=size,
         )
         ax.set_yticks(
             k - 0.5 - np.arange(k),
             names,
-            fontsize=8,
+            fontsize=size,
             rotation=90,
             va="center",
             multialignment="center",
@@ -233,12 +233,17 @@ most correlated (0.59).'
 
 
 def ellipse(x: Floats) -> Floats:
-    """Points of the ellipse of two standard deviations about the mean of rows (n x 2)."""
+    """Points of the ellipse of two standard deviations about the mean of rows (n x 2).
+
+    NaN outside of the cell, so that it does not run into the next one.
+    """
     center, covariance = x.mean(axis=0), np.cov(x.T)
     values, vectors = np.linalg.eigh(covariance)
     angle = np.linspace(0.0, 2.0 * np.pi, 29)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    return np.asarray(center + 2.0 * circle * np.sqrt(np.maximum(values, 0.0)) @ vectors.T)
+    points = center + 2.0 * circle * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    within = ((points >= 0.0) & (points <= 1.0)).all(axis=1, keepdims=True)
+    return np.asarray(np.where(within, points, np.nan))
 
 
 def marginal(values: Floats, grid: Floats) -> Floats:

@@ -122,9 +122,9 @@ def label_text(text: object, limit: int = 26) -> str:
 
 
 def wrapped_label(text: object, width: int = 18) -> str:
-    """A label over two lines where one would be too long."""
-    lines = textwrap.wrap(label_text(text, 2 * width), width) or [""]
-    return "\n".join(lines)
+    """A label over two lines where one would be too long, broken at spaces and underscores."""
+    lines = textwrap.wrap(label_text(text, 2 * width).replace("_", "_ "), width) or [""]
+    return "\n".join(line.replace("_ ", "_") for line in lines)
 
 
 def label_score_axis(axis: Any, score: ScoreInfo, *, direction: bool = True) -> None:
