@@ -24,6 +24,7 @@ from separatrix.cluster.loops.kmeans import (
     square_compressed,
     sum_compressed,
 )
+from separatrix.formatting import plural
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.loops import add_column
 from separatrix.rows.parts import hash_block, salted_words
@@ -82,8 +83,8 @@ def certify_kmeans(
     deviation = np.sqrt(variance * lloyd_result.centers.shape[1]) or 1.0
     if sums.improving_rows:
         single = (
-            f"Moving one row with both means updated would still lower it for "
-            f"{sums.improving_rows} rows, by {sums.gain:.3g} at most."
+            "Moving a single row to another cluster and updating both means would still lower it: "
+            f"{plural(sums.improving_rows, 'such row')}, by {sums.gain:.3g} at most."
         )
     else:
         single = "Moving any single row and updating both means does not lower it either."
