@@ -70,6 +70,11 @@ def results_of_functions(x: Any, labels: Any) -> dict[str, Any]:
     }
 
 
+def test_sums_say_of_what_they_are() -> None:
+    moments = sx.scan(np.ones((1, 3)), [1.0]).reduce(sx.Moments())
+    assert repr(moments) == "Moments of 3 columns and 1 target over 1 row"
+
+
 def test_proved_claims_of_one_name_are_one_line_and_say_a_fact_once(shown) -> None:
     claims = (
         Claim("rows", PROVED, "Same digest."),

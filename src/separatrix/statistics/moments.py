@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.formatting import plural
 from separatrix.matrices.loops import sparse_gram_rows
 from separatrix.messages import InputError, warn
 from separatrix.rows.parts import Parts
@@ -194,6 +195,10 @@ class Moments(Means):
         super().__init__(terms, targets, count, weight, mean)
         p = len(self.mean)
         self.scatter = np.zeros((p, p)) if scatter is None else scatter
+
+    def __repr__(self) -> str:
+        of = f"{plural(len(self.terms), 'column')} and {plural(len(self.targets), 'target')}"
+        return f"Moments of {of} over {plural(self.count, 'row')}"
 
     # -- a pass over the rows ------------------------------------------------------------------
 
