@@ -274,6 +274,8 @@ class Study(Shown):
     stream : passes and sums of a table of classes that is not in memory; None of one that is.
     class_weights : what a training row of each class counts for; empty where all count the same.
     references : the distribution of every column of the training rows, to compare new rows with.
+    row_names : what identifies the rows, by number, where a column of texts does; not in the model
+        files that the command writes.
     """
 
     source: str
