@@ -149,7 +149,7 @@ def test_the_setting_is_code_that_runs(visit):
     words = shlex.split(tab.locator("dialog[open] code").inner_text())
     assert words[:2] == ["separatrix", "fit"]
     given = fit.make_context("fit", words[2:]).params
-    assert (given["target"], given["models"], given["reject"]) == ("cultivar", "lda", 0.05)
+    assert (given["targets"], given["models"], given["reject"]) == (("cultivar",), "lda", 0.05)
     named = costs_of(parse_costs(given["costs"]), np.array([f"cultivar {c}" for c in "ABC"]))
     np.testing.assert_array_equal(named.matrix, COSTS)
 

@@ -117,7 +117,11 @@ def test_the_penalty_follows_the_path_without_a_question(visit):
     assert number(figure(tab, "r2")) == pytest.approx(model.score(X, y), rel=1e-3)
 
 
-@pytest.mark.parametrize("name", view_models("regression"))
+#: A polynomial through all points refuses two of them at one place, which this table has.
+NOISY = [name for name in view_models("regression") if name != "PolynomialInterpolation"]
+
+
+@pytest.mark.parametrize("name", NOISY)
 def test_the_python_of_every_model_makes_it(name):
     source = sample("diabetes").path
     session = Session(describe_table(str(source), "progression", 2_000, {}))

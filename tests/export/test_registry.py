@@ -23,6 +23,8 @@ REFUSED = {
     ("BayesianLogisticRegression", 2): QUADRATURE,
     ("BayesianLogisticRegression", 3): POSTERIOR,
     ("EvidenceAveraging of classifiers", 2): QUADRATURE,
+    ("RadialBasisClassifier", 2): QUADRATURE,
+    ("RadialBasisClassifier", 3): POSTERIOR,
     ("EvidenceAveraging of classifiers", 3): POSTERIOR,
 }
 #: Every so many of the rows.

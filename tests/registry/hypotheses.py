@@ -26,6 +26,19 @@ def box_errors(model: Any, lower: Any, upper: Any, x: Any, y: Any) -> float:
     )
 
 
+def perturbed_box_errors(model: Any, lower: Any, upper: Any, x: Any, y: Any) -> float:
+    """Rows of each class of which no place within δ is inside its box, and others of which all are.
+
+    A face is a value of a row plus or minus δ, so that rounding must not decide.
+    """
+    delta, errors = model.perturbation_, 0
+    for label, low, high in zip(model.concepts_, lower, upper, strict=True):
+        slack = np.where(y[:, None] == label, delta + 1e-12, -(delta + 1e-12))
+        inside = ((x >= low - slack) & (x <= high + slack)).all(axis=1)
+        errors += int((inside != (y == label)).sum())
+    return float(errors)
+
+
 def centers(model: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """Centers of balls, of standardized columns, and nothing else."""
     return model.standardizer_.transform(model.centers_), np.zeros(0)
@@ -71,6 +84,9 @@ ROWS: list[Row] = [
         lambda: sx.BoxClassifier(max_nodes=1000, perturbation=0.2),
         "classification",
         unit_free=False,
+        objective=perturbed_box_errors,
+        parameters=faces,
+        classes=(2, 3),
     ),
     Row("UnionOfBoxes", lambda: sx.UnionOfBoxes(2, max_nodes=100), "classification"),
     Row(

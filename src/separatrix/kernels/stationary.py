@@ -100,11 +100,12 @@ class RadialKernel(Kernel):
 
     def diagonal(self, x: Items) -> Array:
         """One."""
-        return np.ones(n_items(x), dtype=_dtype(x))
+        x = as_matrix(x)
+        return np.ones(x.shape[0], dtype=x.dtype)
 
     def diagonal_derivatives(self, x: Items) -> Array:
         """Zero, since κ(x, x) = 1."""
-        return np.zeros((n_items(x), len(self._continuous())))
+        return np.zeros((as_matrix(x).shape[0], len(self._continuous())))
 
     def gram(self, x: Items, z: Items | None = None, out: Array | None = None) -> Array:
         """The matrix κ(xᵢ, zⱼ) from differences of coordinates, for dense rows of float64."""
