@@ -38,6 +38,18 @@ def _expansion(model: Any, x: Any, y: Any) -> tuple[Any, float]:
     return model.dual_coef_, 0.0
 
 
+def _network(model: Any, beta: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ Σ (y − a − Φb)² + ½ α ‖b‖² with Gaussian functions of the distances to the centers."""
+    squares = ((_standardized(x)[:, None] - model.centers_) ** 2).sum(axis=2)
+    errors = y - intercept - np.exp(-0.5 * squares / model.width_**2) @ beta
+    return float(0.5 * (errors @ errors + model.alpha_ * beta @ beta))
+
+
+def _readout(model: Any, x: Any, y: Any) -> tuple[Any, float]:
+    """Coefficients of the centers."""
+    return model.readout_.coef_, float(model.readout_.intercept_)
+
+
 def _logistic(model: Any, beta: Any, intercept: Any, x: Any, y: Any) -> float:
     """½ Σ βᵀKβ + C Σ ℓ."""
     k, cost = _gram(model, x), getattr(model, "C_", None) or model.C
@@ -59,6 +71,8 @@ ROWS: list[Row] = [
         lambda: sx.RadialBasisRegressor(12),
         additive=False,
         precision=1e-6,
+        objective=_network,
+        parameters=_readout,
     ),
     Row(
         "RadialBasisClassifier",
