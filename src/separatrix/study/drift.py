@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from separatrix.arrays import Floats
 from separatrix.formatting import plural, score_info, score_text, value_text
@@ -54,18 +55,18 @@ def column_references(rows: InMemory) -> tuple[ColumnReference, ...]:
     columns = rows.schema.columns
     if len(columns) > MOST_COLUMNS:
         return ()
-    raw = _by_column(rows.block)
-    return tuple(_reference(column, raw[column.name], len(rows)) for column in columns)
+    raw = _RawColumns(rows.block)
+    return tuple(_reference(column, raw, len(rows)) for column in columns)
 
 
-def _reference(column: Column, raw: Mapping[str | None, Floats], n: int) -> ColumnReference:
+def _reference(column: Column, raw: _RawColumns, n: int) -> ColumnReference:
     kind = str(column.kind)
     if column.kind is Kind.DISCRETE:
-        counts = _levels(raw)
+        counts = raw.levels(column.name)
         present, levels = sum(counts.values()), tuple(sorted(counts))
         proportions = np.array([counts[level] / max(present, 1) for level in levels])
         return ColumnReference(column.name, kind, n, n - present, np.zeros(0), proportions, levels)
-    x = _numbers(raw)
+    x = raw.numbers(column.name)
     known = np.sort(x[np.isfinite(x)])
     values = np.unique(known)
     if len(values) > POINTS:
@@ -76,25 +77,34 @@ def _reference(column: Column, raw: Mapping[str | None, Floats], n: int) -> Colu
     )
 
 
-def _by_column(block: Block) -> dict[str, dict[str | None, Floats]]:
-    """The raw columns of a block: numbers under "", levels by name, missing values under None."""
-    found: dict[str, dict[str | None, Floats]] = {}
-    for j, term in enumerate(block.terms):
-        key = None if term.missing else "" if term.level is None else f"={term.level}"
-        found.setdefault(term.column, {})[key] = np.ravel(to_array(block.x[:, [j]]))
-    return found
+class _RawColumns:
+    """The raw columns of a block, read a term at a time.
 
+    Never several: all levels of a table, filled in, would be many times the table.
+    """
 
-def _levels(raw: Mapping[str | None, Floats]) -> dict[str, int]:
-    """The rows of each level that is there."""
-    counts = {name[1:]: int(np.count_nonzero(x)) for name, x in raw.items() if name}
-    return {name: count for name, count in counts.items() if count}
+    def __init__(self, block: Block) -> None:
+        self._x = sparse.csc_array(block.x) if sparse.issparse(block.x) else block.x
+        self._terms: dict[str, dict[str | None, int]] = {}  # numbers "", missing None, levels
+        for j, term in enumerate(block.terms):
+            key = None if term.missing else "" if term.level is None else f"={term.level}"
+            self._terms.setdefault(term.column, {})[key] = j
 
+    def _values(self, j: int) -> Floats:
+        return np.ravel(to_array(self._x[:, [j]]))
 
-def _numbers(raw: Mapping[str | None, Floats]) -> Floats:
-    """The numbers of a column, NaN where one is missing."""
-    values = raw[""].astype(float)
-    return values if None not in raw else np.where(raw[None] != 0.0, np.nan, values)
+    def levels(self, name: str) -> dict[str, int]:
+        """The rows of each level of a column that is there."""
+        terms = {key[1:]: j for key, j in self._terms[name].items() if key}
+        counts = {level: int(np.count_nonzero(self._values(j))) for level, j in terms.items()}
+        return {level: count for level, count in counts.items() if count}
+
+    def numbers(self, name: str) -> Floats:
+        """The numbers of a column, NaN where one is missing."""
+        terms = self._terms[name]
+        values = self._values(terms[""]).astype(float)
+        missing = terms.get(None)
+        return values if missing is None else np.where(self._values(missing), np.nan, values)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -409,17 +419,17 @@ def _tally(rows: Any, schema: Schema, references: Mapping[str, ColumnReference])
 
     for block, unseen in rows.each(look):
         total.rows += block.n
-        raw, strange = _by_column(block), np.zeros(block.n, dtype=bool)
+        raw, strange = _RawColumns(block), np.zeros(block.n, dtype=bool)
         for column in schema.columns:
             name, reference = column.name, references[column.name]
             if column.kind is Kind.DISCRETE:
-                counted = _levels(raw[name])
+                counted = raw.levels(name)
                 more = Counter(unseen.get(name, {}))
                 total.unseen.setdefault(name, Counter()).update(more)
                 total.levels.setdefault(name, Counter()).update(counted)
                 total.present[name] += sum(counted.values()) + more.total()
                 continue
-            x = _numbers(raw[name])
+            x = raw.numbers(name)
             known = x[np.isfinite(x)]
             at = np.searchsorted(np.sort(known), reference.values, side="right").astype(float)
             total.up_to[name] = total.up_to.get(name, np.zeros(len(at))) + at
