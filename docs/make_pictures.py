@@ -72,7 +72,7 @@ STUDIES = {
     "penalty": ("diabetes", "progression", ["lasso"], None),
     "two classes": ("diabetes", "sex", ["logistic"], None),
     "reject": ("diabetes", "sex", ["logistic"], 0.3),
-    "three classes": ("wine", "cultivar", None, None),
+    "three classes": ("wine", "cultivar", ["naive_bayes"], None),
     "bayes": ("diabetes", "progression", ["bayes"], None),
 }
 
