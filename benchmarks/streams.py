@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 FILES, GROUPS, CHUNK = 4, 6, 500_000
@@ -118,7 +119,12 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for rows, columns in itertools.product(given.rows, given.columns):
         with tempfile.TemporaryDirectory(dir=given.folder) as place:
-            write_table(Path(place), rows, columns)
+            # by a process of its own: the peak of a child begins at that of its parent
+            writer = get_context("spawn").Process(
+                target=write_table, args=(Path(place), rows, columns)
+            )
+            writer.start()
+            writer.join()
             for name, (program, arguments) in commands.items():
                 out = ["--out", name.replace(", ", "-")] if program is OWN else []
                 found = measure(program, [*arguments, *out], Path(place))
