@@ -26,7 +26,7 @@ from separatrix.rows.distributed import decoded_batches
 from separatrix.rows.sources.places import is_remote, local_path, storage
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch
 from separatrix.rows.sources.source import Source
-from separatrix.storage.files import atomic_file, cannot_write, write_text
+from separatrix.storage.files import atomic_file, cannot_write
 from separatrix.temporary import lock, remove_leftovers, temporary_beside
 
 MANIFEST = "_manifest.json"
@@ -107,11 +107,8 @@ def write_parts(
         document = {"schema_version": 1, **about, "columns": [*ids, *names], "rows": first}
         text = json.dumps({**document, "parts": listed}, ensure_ascii=False, indent=2) + "\n"
         _remove_other(place, {part.file for part in parts})
-        if is_remote(place):
-            with _file(f"{place}/{MANIFEST}") as file:
-                file.write(text.encode())
-        else:
-            write_text(Path(place) / MANIFEST, text)
+        with _file(f"{place}/{MANIFEST}") as file:
+            file.write(text.encode())
     return parts
 
 
