@@ -21,12 +21,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.optimize import nnls
 
 from separatrix.additive.basis import Basis, NaturalCoordinates, SplineDesign
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.optimize.convex import ROUNDING, Certificate
 
 Mask = NDArray[np.bool_]

@@ -6,11 +6,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from math import exp, isinf, log, log1p, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.bayes.bayesian_ridge import BayesianLinearModel, hyperprior_of
 from separatrix.bayes.evidence import TOLERANCE, ColumnScaling, Posterior, digits
 from separatrix.estimators.base import TrainingData

@@ -8,11 +8,10 @@ from functools import cache, cached_property
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 from scipy.special import expit, log_softmax, ndtr, ndtri
 
-from separatrix.arrays import Floats, Matrix
+from separatrix.arrays import Floats, Matrix, NDArray
 from separatrix.bayes.loops import to_probabilities
 from separatrix.geometry.class_scores import softmax
 from separatrix.matrices.gram import row_gram

@@ -10,12 +10,11 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 from scipy.special import expit, ndtri
 from scipy.stats import rankdata
 
-from separatrix.arrays import Floats, Matrix
+from separatrix.arrays import Floats, Matrix, NDArray
 from separatrix.bayes import loops
 from separatrix.bayes.laplace import LaplacePosterior
 from separatrix.geometry.class_scores import softmax

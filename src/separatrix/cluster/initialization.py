@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_random_state
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster.loops.kmeans import TILE, compare_candidates, plusplus
 from separatrix.cluster.loops.linkage import total_reductions
 from separatrix.cluster.streaming import CompressedRows

@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_random_state
 
-from separatrix.arrays import Floats, Matrix
+from separatrix.arrays import Floats, Matrix, NDArray
 from separatrix.cluster import streaming
 from separatrix.cluster.base import (
     IterativeClusterer,

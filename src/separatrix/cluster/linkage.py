@@ -16,11 +16,10 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster.loops import linkage as loops
 from separatrix.cluster.loops.kmeans import TILE
 from separatrix.cluster.loops.linkage import boruvka, prim

@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster.loops import kmeans
 from separatrix.cluster.loops import kmeans as small_tables
 from separatrix.messages import InputError

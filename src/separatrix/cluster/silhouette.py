@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster.loops.kmeans import distance_sums
 from separatrix.distances.base import Metric, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from

@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster import lloyd
 from separatrix.cluster.loops.kmeans import (
     UNMOVED,

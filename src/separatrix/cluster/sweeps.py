@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster import kmedoids
 from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order, seed_generator
 from separatrix.cluster.kernel_kmeans import KernelKMeans

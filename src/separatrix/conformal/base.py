@@ -9,12 +9,11 @@ from math import ceil
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.wrapped import LabeledRows, Wrapper, is_pairwise, joint_certificate
 from separatrix.messages import InputError, check_option
 from separatrix.notebook import Shown

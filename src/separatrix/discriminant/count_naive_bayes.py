@@ -8,11 +8,10 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.formula import nodes

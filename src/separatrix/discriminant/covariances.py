@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.geometry import class_scores
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import row_gram

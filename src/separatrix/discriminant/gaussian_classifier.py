@@ -9,10 +9,9 @@ from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Matrix
+from separatrix.arrays import Floats, Matrix, NDArray
 from separatrix.discriminant.covariances import (
     CovarianceShrinkage,
     GaussianFit,

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.distances.graphs import require_reachable
 from separatrix.distances.names import metric_from, sample_distances
 from separatrix.messages import InputError

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances import loops, vectors
 from separatrix.distances import loops as kd_tree
 from separatrix.distances.base import Metric, PreparedMetric, center_and_reach

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.distances import loops
 from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.distances.loops import CHEBYSHEV, MANHATTAN

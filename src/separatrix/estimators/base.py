@@ -12,13 +12,12 @@ from inspect import signature
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, column_or_1d, validation
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from separatrix.arrays import Floats, Matrix
+from separatrix.arrays import Floats, Matrix, NDArray
 from separatrix.catalogue import DECLARATIONS
 from separatrix.estimators.extrapolation import extrapolates, training_range
 from separatrix.formula import nodes

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.estimators import base
 from separatrix.formula import nodes
 from separatrix.mixins import ClassifierMixin, RegressorMixin

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import codes_of
 from separatrix.estimators.class_labels import two_or_more
 from separatrix.estimators.wrapped import LabeledRows, fit_wrapped, labeled_rows, warn_once

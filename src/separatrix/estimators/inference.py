@@ -14,9 +14,8 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.messages import InputError
 from separatrix.notebook import Grid, Item, Sentence, Shown
 from separatrix.rows.schema import Encoding

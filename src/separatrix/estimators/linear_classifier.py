@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.estimators.base import LinearModel, known_codes
 from separatrix.estimators.class_labels import label_scores
 from separatrix.formula import nodes

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_expit, logit
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
 from sklearn.utils.validation import has_fit_parameter
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.estimators import base
 from separatrix.estimators.extrapolation import extrapolates
 from separatrix.messages import InputError

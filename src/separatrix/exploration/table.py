@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.parts import column_of, distinguish_copies, hash_block, salted_words
 from separatrix.rows.rows import Rows

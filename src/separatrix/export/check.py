@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.estimators.wrapped import schema_of
 from separatrix.formula.inputs import InputColumn, InputTable
 from separatrix.formula.nodes import ClassFormula, Evaluation, Formula, GivenRows, formula_of

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from separatrix.arrays import NDArray
 from separatrix.export.check import (
     Check,
     CheckFailed,

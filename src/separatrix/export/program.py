@@ -18,10 +18,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
 from separatrix.formula.nodes import (
     ClassFormula,

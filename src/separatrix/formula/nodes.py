@@ -16,9 +16,8 @@ from itertools import combinations
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.formula.distances import (
     FEW_COLUMNS,
     FEW_POINTS,

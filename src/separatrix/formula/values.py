@@ -14,9 +14,8 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.messages import InputError
 from separatrix.optimize.likelihoods import LARGEST_EXPONENT
 

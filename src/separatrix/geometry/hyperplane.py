@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Matrix
+from separatrix.arrays import Floats, Matrix, NDArray
 from separatrix.kernels.base import MAX_VALUES, Items, Kernel, PreparedKernel, as_matrix, join_items
 from separatrix.kernels.names import Precomputed
 from separatrix.messages import InputError

@@ -12,12 +12,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.geometry import convex_hulls
 from separatrix.geometry.convex_hulls import combinations as convex_combinations
 from separatrix.geometry.convex_hulls import common_point, nearest_points

@@ -7,10 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances.vectors import Euclidean
 from separatrix.estimators.base import RowsEstimator, reads_tables
 from separatrix.estimators.class_labels import coded_rows

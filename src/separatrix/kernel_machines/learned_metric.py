@@ -22,10 +22,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.threads import parallel_map
 

@@ -15,10 +15,9 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import coded_rows, label_scores
 from separatrix.formula import nodes

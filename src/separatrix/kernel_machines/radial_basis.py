@@ -15,10 +15,9 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.catalogue import DECLARATIONS
 from separatrix.estimators.base import RowsEstimator, reads_tables, rows_or_items
 from separatrix.estimators.class_labels import coded_rows

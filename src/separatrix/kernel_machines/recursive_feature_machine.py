@@ -14,9 +14,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import RowsEstimator, one_number, reads_tables
 from separatrix.estimators.class_labels import coded_rows
 from separatrix.formula import nodes

@@ -28,10 +28,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve, inverse_diagonal
 from separatrix.threads import on_one_blas_thread
 

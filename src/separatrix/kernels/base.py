@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.arrays import NDArray
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import largest_magnitude, n_items, take_items
 from separatrix.rows.sources.frames import refuse_not_finite

@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.linear import loops as dd
 from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import (

@@ -9,12 +9,11 @@ from math import comb
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import expit
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators import base
 from separatrix.estimators.inference import no_summary
 from separatrix.estimators.radial_centers import neighbor_distance, place_centers

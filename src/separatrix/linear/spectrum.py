@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import MAX_STORED_COLUMNS, TrainingData
 from separatrix.linear import least_squares
 from separatrix.linear.least_squares import TOLERANCE as LEAST_SQUARES_TOLERANCE

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.logistic import newton
 from separatrix.logistic.lasso import MAX_WITHOUT_WORKING_SET, minimize_l1
 from separatrix.logistic.problem import (

@@ -6,12 +6,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import class_rows, class_terms, label_scores
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier

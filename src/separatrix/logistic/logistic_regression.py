@@ -7,11 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.callbacks import CallbackSupportMixin, with_callbacks
 from separatrix.estimators import class_labels, linear_classifier
 from separatrix.estimators.base import number_type, reads_tables

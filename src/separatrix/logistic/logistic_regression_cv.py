@@ -10,13 +10,12 @@ from inspect import signature
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import UNUSED, process_routing
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.callbacks import CallbackSupportMixin, with_callbacks
 from separatrix.estimators.base import reads_tables
 from separatrix.logistic import logistic_regression

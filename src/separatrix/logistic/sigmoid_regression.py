@@ -16,14 +16,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.special import expit, log_expit
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.estimators.base import check_labels, reads_tables
 from separatrix.estimators.class_labels import class_rows, class_terms
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier

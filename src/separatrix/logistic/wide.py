@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.logistic import loops
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import (

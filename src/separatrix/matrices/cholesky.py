@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from separatrix.arrays import NDArray
 from separatrix.threads import on_one_blas_thread, one_blas_thread, parallel_map
 
 #: Rows of a block, and rows up to which a matrix is factored at once: two threads gain nothing.

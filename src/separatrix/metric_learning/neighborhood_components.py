@@ -20,11 +20,10 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, optimize
 from sklearn.utils import check_random_state
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import CodedRows, coded_rows
 from separatrix.messages import InputError, check_option, warn

@@ -7,11 +7,10 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances.base import Metric, PreparedMetric
 from separatrix.distances.kernelized import KernelDistance
 from separatrix.estimators.base import reads_tables

@@ -7,9 +7,8 @@ from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances.search import NeighborLists
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances.search import NearestNeighborSearch, Neighbors
 from separatrix.messages import InputError
 from separatrix.neighbors import loops

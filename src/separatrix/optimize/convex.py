@@ -8,9 +8,8 @@ from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.messages import InputError
 from separatrix.notebook import BAD, GOOD, MUTED, Sentence, Shown
 

@@ -16,10 +16,9 @@ from functools import partial
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.optimize.convex import Certificate, Solution, Status
 
 Flags = NDArray[np.bool_]

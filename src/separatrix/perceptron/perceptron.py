@@ -7,13 +7,12 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import Perceptron as StochasticPerceptron
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.estimators import class_labels, linear_classifier
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.linear_classifier import LinearClassifier

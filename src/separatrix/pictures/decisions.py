@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.formatting import exact, join_words, plural, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters

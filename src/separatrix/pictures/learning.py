@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.formatting import join_words, number, plural, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.formatting import join_words, number
 from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, text_color
 

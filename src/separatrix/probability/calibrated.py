@@ -7,10 +7,9 @@ from dataclasses import KW_ONLY, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators import wrapped
 from separatrix.estimators.base import codes_of
 from separatrix.estimators.class_labels import (

@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.estimators.base import in_words, label_array
 from separatrix.formula import nodes
 from separatrix.messages import InputError

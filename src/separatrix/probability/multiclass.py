@@ -12,7 +12,6 @@ from itertools import combinations, islice
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
@@ -22,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators import class_labels, wrapped
 from separatrix.estimators.base import RowsEstimator, reads_tables, validate_data
 from separatrix.estimators.wrapped import log_odds

@@ -7,10 +7,9 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.estimators import wrapped
 from separatrix.estimators.base import known_codes
 from separatrix.formula import nodes

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.messages import InputError
 from separatrix.notebook import Shown
 from separatrix.rows.schema import check_sample_weight, unit_weights

@@ -11,10 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Block, Column, Kind, Schema, Term, Terms, to_array
 

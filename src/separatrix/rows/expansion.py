@@ -16,10 +16,9 @@ from math import comb
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.messages import InputError
 from separatrix.rows.schema import Block, Term, Terms
 

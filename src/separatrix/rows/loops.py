@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from separatrix.arrays import NDArray
 from separatrix.compilation import compiled
 
 # -------------------------------------------------------------------------------------------------

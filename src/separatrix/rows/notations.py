@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import Notation
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.messages import InputError
 from separatrix.rows.schema import Block, Terms
 from separatrix.rows.sources.columns import MISSING_CODE, Levels, NumericValues

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from separatrix.arrays import NDArray
 from separatrix.messages import InputError
 from separatrix.rows.notations import (
     AMONG_NUMBERS,

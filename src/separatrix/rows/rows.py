@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.messages import InputError
 from separatrix.notebook import Item, Shown
 from separatrix.rows.parts import Hashes, Parts, hash_block

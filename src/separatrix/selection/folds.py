@@ -16,7 +16,6 @@ from operator import add
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import check_cv
@@ -24,7 +23,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import column_or_1d
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.messages import InputError, warn
 from separatrix.rows.parts import Hashes, Parts
 from separatrix.rows.rows import ArrayRows, InMemory, Rows, S

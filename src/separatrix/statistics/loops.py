@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from separatrix.arrays import NDArray
 from separatrix.compilation import compiled
 
 # -------------------------------------------------------------------------------------------------

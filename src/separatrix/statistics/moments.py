@@ -19,10 +19,9 @@ from itertools import pairwise
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.formatting import plural
 from separatrix.matrices.loops import sparse_gram_rows
 from separatrix.messages import InputError, warn

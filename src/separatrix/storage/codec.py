@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.arrays import NDArray
 from separatrix.catalogue import declaration_of, declared_class
 from separatrix.messages import InputError
 from separatrix.storage.registry import ENUMS, KERNELS, RECORDS, class_in, is_listed

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_clusterer
 
+from separatrix.arrays import NDArray
 from separatrix.estimators.extrapolation import keeps_ranges
 from separatrix.estimators.wrapped import schema_of
 from separatrix.messages import InputError

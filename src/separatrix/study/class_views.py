@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest, box_m, mardia
 from separatrix.estimators.inference import p_phrase
 from separatrix.messages import InputError

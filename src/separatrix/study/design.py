@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.linear.inference import InferenceMixin
 from separatrix.messages import InputError, SeparatrixWarning
 from separatrix.rows.parts import Hashes, Parts

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.estimators.base import codes_of
 from separatrix.formula.nodes import formula_of
 from separatrix.formula.reading import stored_points

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.discriminant.linear_discriminant import LinearDiscriminantAnalysis
 from separatrix.estimators.class_labels import coded_rows
 from separatrix.geometry.hyperplane import Hyperplane

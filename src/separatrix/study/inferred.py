@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from separatrix.arrays import NDArray
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import ColumnProfile

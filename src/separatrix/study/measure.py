@@ -7,10 +7,9 @@ DeLong's variance, from the placement values of each class among the other.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.probability.reliability import effective_size, wilson
 from separatrix.rows.schema import unit_weights
 from separatrix.statistics.moments import Moments

@@ -13,10 +13,9 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.bayes.predictive import PredictiveDistribution
 from separatrix.estimators.base import codes_of, with_every_class
 from separatrix.estimators.wrapped import decision_scores, log_odds

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.conformal.base import category_quantiles, checked_level, rows_needed
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest
 from separatrix.messages import InputError

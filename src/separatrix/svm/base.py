@@ -8,12 +8,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.estimators.base import KernelModel, LinearModel
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane, KernelExpansion

@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.optimize.convex import Certificate
 from separatrix.svm.loops import enter, leave, next_event, segment
 from separatrix.svm.problem import (

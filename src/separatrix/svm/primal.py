@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.optimize.convex import Status
 from separatrix.optimize.interior_point import (
     HingeProblem,

@@ -20,10 +20,9 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.matrices.gram import column_gram
 from separatrix.messages import InputError
 from separatrix.optimize import convex

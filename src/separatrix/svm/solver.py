@@ -15,10 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.geometry.convex_hulls import CommonPoint
 from separatrix.geometry.separability import Undecided, separation_proof
 from separatrix.kernels import Custom, Kernel, Linear, Precomputed, PreparedKernel

@@ -26,11 +26,10 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.loops import add_centered_squares
 from separatrix.optimize.convex import ElasticNetPenalty, Status

@@ -7,10 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Ints, Matrix
+from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.formula import nodes

@@ -10,10 +10,9 @@ from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.class_labels import outputs_of
 from separatrix.kernels.base import squared_norms
 from separatrix.messages import InputError, check_option

@@ -18,9 +18,8 @@ from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.messages import InputError
 
 Labels = NDArray[np.bool_]

@@ -8,12 +8,11 @@ from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.bayes.gaussian_process import laplace, model
 from separatrix.bayes.gaussian_process.formula import classes_formula
 from separatrix.bayes.gaussian_process.inducing import store_rows

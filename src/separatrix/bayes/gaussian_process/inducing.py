@@ -8,10 +8,9 @@ from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.bayes.gaussian_process.evidence import LOG_2PI
 from separatrix.bayes.gaussian_process.model import TrendBasis
 from separatrix.kernels import Constant, Kernel

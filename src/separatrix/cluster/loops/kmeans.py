@@ -9,8 +9,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from separatrix.arrays import NDArray
 from separatrix.compilation import compiled
 from separatrix.distances.loops import larger, rounded_down, rounded_up, single_root, smaller
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import separatrix as sx
+from separatrix.arrays import NDArray
 from separatrix.catalogue import CLASSIFICATION
 from separatrix.estimators.cross_validated import (
     CrossValidatedProbabilities,

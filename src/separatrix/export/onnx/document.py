@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, NDArray
 from separatrix.formula import nodes
 from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
 from separatrix.formula.values import NoFormula, Value

@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 from scipy.optimize import isotonic_regression
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster.agglomerative import AgglomerativeClustering
 from separatrix.cluster.base import columns_by_level, zero_one_columns
 from separatrix.cluster.initialization import (

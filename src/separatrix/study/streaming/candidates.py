@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.catalogue import CS
 from separatrix.discriminant import regularized_discriminant
 from separatrix.geometry.class_scores import softmax

@@ -16,9 +16,8 @@ from operator import add
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import codes_of
 from separatrix.estimators.wrapped import decision_scores
 from separatrix.geometry.class_scores import most_probable

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import codes_of
 from separatrix.probability.costs import Costs
 from separatrix.probability.reliability import wilson
