@@ -31,7 +31,8 @@ def main(arguments: "Sequence[str] | None" = None) -> None:
 
     code = run(list(sys.argv[1:] if arguments is None else arguments))
     watch = sys.modules.get("separatrix.rows.sources.watch")
-    if watch is not None and watch.LOST:  # a query that nothing stops would be waited for
+    # A query that nothing stops would be waited for; a program that calls this goes on.
+    if arguments is None and watch is not None and watch.LOST:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)
