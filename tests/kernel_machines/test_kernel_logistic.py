@@ -55,16 +55,16 @@ def test_no_general_minimizer_finds_less(classes: int) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 3])
-def test_the_bound_is_below_every_objective(width: int) -> None:
+def test_the_bound_is_below_every_objective(width: int, rng: np.random.Generator) -> None:
     n = 20
-    x = RNG.standard_normal((n, 2))
-    codes = RNG.integers(0, max(width, 2), n)
+    x = rng.standard_normal((n, 2))
+    codes = rng.integers(0, max(width, 2), n)
     hot = (codes == 1)[:, None].astype(float) if width == 1 else np.eye(3)[codes]
-    problem = ClassScores(hot, RNG.uniform(0.5, 2.0, n), sx.Gaussian(1.0).gram(x))
+    problem = ClassScores(hot, rng.uniform(0.5, 2.0, n), sx.Gaussian(1.0).gram(x))
     for _ in range(50):
-        f, a = RNG.standard_normal((n, width)), RNG.standard_normal((n, width))
+        f, a = rng.standard_normal((n, width)), rng.standard_normal((n, width))
         f = f + problem.best_offsets(f)
-        b = RNG.standard_normal(width)
+        b = rng.standard_normal(width)
         primal = problem.loss(problem.gram @ a + b) + 0.5 * np.vdot(a, problem.gram @ a)
         assert problem.bound(problem.means(f)) <= primal
 

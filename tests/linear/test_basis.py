@@ -191,8 +191,8 @@ def test_constant_columns_and_few_distinct_rows(x) -> None:
     assert (found.transform(moved) == values).all()
 
 
-def test_weights_of_rows_count_as_repeated_rows() -> None:
-    counts = RNG.integers(0, 3, len(X))
+def test_weights_of_rows_count_as_repeated_rows(rng: np.random.Generator) -> None:
+    counts = rng.integers(0, 3, len(X))
     weighted = ArrayRows(X, w=counts.astype(float))
     repeated = ArrayRows(np.repeat(X, counts, axis=0))
     functions = [("sigmoid", 4), ("gaussian", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])]

@@ -49,13 +49,13 @@ def test_means_are_a_fixed_point_close_to_the_best_of_many_starts() -> None:
     assert model.certificate_.holds
 
 
-def test_medoids_of_strings_and_weights_as_repeated_rows() -> None:
+def test_medoids_of_strings_and_weights_as_repeated_rows(rng: np.random.Generator) -> None:
     words = ["cat", "cart", "carts", "mouse", "house", "dog", "dig", "dug", "table", "cable"]
     kinds = list("cccccddddd")
     model = sx.NearestExemplar("edit", "medoid", n_exemplars=2).fit(words, kinds)
     assert sorted(model.exemplars_[:2])[0] in ("cart", "cat")
     assert model.predict(["mouses", "cars", "sable", "dag"]).tolist() == list("ccdd")
-    w = RNG.integers(0, 3, len(X))
+    w = rng.integers(0, 3, len(X))
     for kind in ("mean", "median", "medoid"):
         settings = sx.NearestExemplar("manhattan", kind, n_exemplars=3)
         weighted = settings.fit(X, Y, sample_weight=w).exemplars_

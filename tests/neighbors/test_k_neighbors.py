@@ -414,8 +414,10 @@ def test_medians_and_own_functions_of_neighbors(k: int) -> None:
     np.testing.assert_allclose(same.predict(NEW), mean.predict(NEW), rtol=1e-12)
 
 
-def test_medians_by_distance_and_weights_as_repeated_rows(tmp_path: Path) -> None:
-    counts = RNG.integers(0, 4, size=len(X))
+def test_medians_by_distance_and_weights_as_repeated_rows(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    counts = rng.integers(0, 4, size=len(X))
     model = sx.KNeighborsRegressor(6, aggregate="median")
     repeated = model.fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts)).predict(NEW)
     weighted = model.fit(X, Y, sample_weight=counts)

@@ -14,14 +14,14 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 
-RNG = np.random.default_rng(3)
 N = 3_000
 
 
 def _table() -> pa.Table:
-    a, b = RNG.normal(size=(2, N))
-    town = RNG.choice(["u", "v", "w"], N)
-    y = 2.0 * a - b + (town == "v") + 0.1 * RNG.normal(size=N)
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(2, N))
+    town = rng.choice(["u", "v", "w"], N)
+    y = 2.0 * a - b + (town == "v") + 0.1 * rng.normal(size=N)
     return pa.table({"a": a, "town": town, "b": b, "y": y})
 
 

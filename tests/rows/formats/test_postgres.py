@@ -22,7 +22,6 @@ from separatrix.messages import InputError
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="the driver is not installed")
 
-RNG = np.random.default_rng(5)
 N = 4_000
 
 
@@ -33,9 +32,10 @@ def _binaries() -> Path | None:
 
 
 def _table() -> pa.Table:
-    a, b = RNG.normal(size=(2, N))
-    town = RNG.choice(["u", "v", "w"], N)
-    y = 2.0 * a - b + (town == "v") + 0.1 * RNG.normal(size=N)
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(2, N))
+    town = rng.choice(["u", "v", "w"], N)
+    y = 2.0 * a - b + (town == "v") + 0.1 * rng.normal(size=N)
     return pa.table({"a": a, "Town": town, "b": b, "y": y})
 
 
