@@ -1,6 +1,6 @@
 """What is declared of a class is what it does, and what the documents say of it.
 
-``python -m tests.laws.test_declarations`` writes the table of ``docs/models.md`` and the stub
+``python -m tests.laws.test_declarations`` writes the table of ``docs/models.md`` and the stubs
 ``__init__.pyi`` anew.
 """
 
@@ -10,6 +10,7 @@ import ast
 import re
 from inspect import signature
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_re
 from sklearn.utils import all_estimators
 
 import separatrix as sx
+from separatrix import pictures
 from separatrix.catalogue import DECLARATIONS, Declaration, declaration_of, of_task
 from separatrix.exploration.views import boundary, decide, line
 from separatrix.rows.rows import InMemory, Rows
@@ -29,7 +31,6 @@ from tests.registry import CLUSTERERS, HIERARCHIES, INTERPOLATIONS, METRIC_LEARN
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "docs" / "models.md"
-STUB = Path(sx.__file__).with_name("__init__.pyi")
 
 RNG = np.random.default_rng(0)
 X = np.abs(np.round(RNG.standard_normal((90, 3)), 2))
@@ -248,28 +249,36 @@ def test_every_declared_class_has_a_line_in_the_documents() -> None:
 # -- the stub of the package -----------------------------------------------------------------------
 
 
-def stub() -> str:
+def stub(package: ModuleType) -> str:
     """``__init__.pyi``: one import for every public name, in order of modules."""
     lines = []
-    for name, home in sorted(sx.HOMES.items(), key=lambda item: (item[1], item[0])):
+    for name, home in sorted(package.HOMES.items(), key=lambda item: (item[1], item[0])):
         line = f"from {home} import {name} as {name}"
         lines.append(
             line if len(line) <= 100 else f"from {home} import (\n    {name} as {name},\n)"
         )
-    return "\n".join([FIRST, "", *lines, "", *LAST, ""])
+    version = ["__version__: str"] if package is sx else []
+    return "\n".join([FIRST, "", *lines, "", *version, *LAST, ""])
 
 
 FIRST = (
     "# Types of the public names, for editors and type checkers: "
     "one import for every entry of HOMES."
 )
-LAST = ("__version__: str", "HOMES: dict[str, str]", "__all__: list[str]")
+LAST = ("HOMES: dict[str, str]", "__all__: list[str]")
 
 
-def test_the_stub_is_that_of_the_public_names() -> None:
-    assert STUB.read_text("utf-8") == stub(), "python -m tests.laws.test_declarations writes it"
+@pytest.mark.parametrize("package", [sx, pictures])
+def test_the_stub_is_that_of_the_public_names(package: ModuleType) -> None:
+    written = stub_of(package).read_text("utf-8")
+    assert written == stub(package), "python -m tests.laws.test_declarations writes it"
+
+
+def stub_of(package: ModuleType) -> Path:
+    return Path(str(package.__file__)).with_suffix(".pyi")
 
 
 if __name__ == "__main__":
     MODELS.write_text(BETWEEN.sub(lambda _: takes(), MODELS.read_text("utf-8")), "utf-8")
-    STUB.write_text(stub(), "utf-8")
+    for package in (sx, pictures):
+        stub_of(package).write_text(stub(package), "utf-8")

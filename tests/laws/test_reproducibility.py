@@ -18,7 +18,7 @@ from tests.registry import REGISTRY, Row
 SOURCE = Path(separatrix.__file__).parent
 #: Where time is shown, or limited because the caller asked for it (``time_budget``).
 CLOCKS = {
-    *("cli/progress.py", "pictures/drawing.py", "svm/problem.py", "svm/tuning.py"),
+    *("cli/progress.py", "pictures/svg.py", "svm/problem.py", "svm/tuning.py"),
     *("compilation.py", "cli/compile.py"),  # what is shown, not what is computed
     *("verification/design.py", "study/announcement.py"),  # progress
     "rows/sources/databases.py",  # a query without an answer ends in a refusal

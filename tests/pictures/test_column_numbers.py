@@ -13,7 +13,7 @@ from separatrix.pictures import (
     PermutationImportanceDisplay,
     PredictedActualDisplay,
 )
-from separatrix.pictures.columns import value_text
+from separatrix.pictures.style import value_text
 
 
 @pytest.fixture(scope="module")

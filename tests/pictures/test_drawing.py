@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from separatrix.pictures import PerceptronTraceDisplay, drawing
+from separatrix.pictures import PerceptronTraceDisplay, svg
 
 PLOTS = [(PerceptronTraceDisplay([5, i, 0], n_rows=10), f"p-{i}") for i in range(7)]
 
@@ -48,10 +48,10 @@ def no_child() -> bool:
 @pytest.mark.parametrize("processors", [1, 2, 8])
 @forking
 def test_the_number_of_processes_changes_no_byte(monkeypatch, expected, processors) -> None:
-    monkeypatch.setattr(drawing, "_processors", lambda: processors)
-    assert drawing.to_svgs(PLOTS) == expected
-    assert drawing.to_svgs(PLOTS[:1]) == expected[:1]
-    assert drawing.to_svgs([]) == []
+    monkeypatch.setattr(svg, "_processors", lambda: processors)
+    assert svg.to_svgs(PLOTS) == expected
+    assert svg.to_svgs(PLOTS[:1]) == expected[:1]
+    assert svg.to_svgs([]) == []
     assert no_child()
 
 
@@ -61,17 +61,17 @@ def test_other_processes_are_at_work(monkeypatch) -> None:
         def to_svg(self, prefix: str = "picture") -> str:
             return str(os.getpid())
 
-    monkeypatch.setattr(drawing, "_processors", lambda: 2)
-    found = drawing.to_svgs([(Signed([1, 0], n_rows=2), str(i)) for i in range(6)])
+    monkeypatch.setattr(svg, "_processors", lambda: 2)
+    found = svg.to_svgs([(Signed([1, 0], n_rows=2), str(i)) for i in range(6)])
     assert found[::2] == [str(os.getpid())] * 3
     assert len(set(found[1::2]) - {str(os.getpid())}) == 1
 
 
 @forking
 @pytest.mark.parametrize("end", ["exit", "signal", "error", "silence"])
-def test_what_a_process_does_not_deliver_is_drawn_here(monkeypatch, expected, end) -> None:
+def test_what_a_process_does_not_deliver_is_draw_all_here(monkeypatch, expected, end) -> None:
     here = os.getpid()
-    drawn = drawing._drawn
+    drawn = svg._draw_all
 
     def failing(plots):
         if os.getpid() == here:
@@ -84,21 +84,21 @@ def test_what_a_process_does_not_deliver_is_drawn_here(monkeypatch, expected, en
             signal.pause()
         raise RuntimeError(end)
 
-    monkeypatch.setattr(drawing, "_processors", lambda: 2)
-    monkeypatch.setattr(drawing, "_drawn", failing)
-    monkeypatch.setattr(drawing, "PATIENCE", 0.3)
-    assert drawing.to_svgs(PLOTS) == expected
+    monkeypatch.setattr(svg, "_processors", lambda: 2)
+    monkeypatch.setattr(svg, "_draw_all", failing)
+    monkeypatch.setattr(svg, "PATIENCE", 0.3)
+    assert svg.to_svgs(PLOTS) == expected
     assert no_child()
 
 
 @forking
-def test_without_another_process_all_is_drawn_here(monkeypatch, expected) -> None:
+def test_without_another_process_all_is_draw_all_here(monkeypatch, expected) -> None:
     def refused() -> int:
         raise BlockingIOError
 
-    monkeypatch.setattr(drawing, "_processors", lambda: 2)
+    monkeypatch.setattr(svg, "_processors", lambda: 2)
     monkeypatch.setattr(os, "fork", refused)
-    assert drawing.to_svgs(PLOTS) == expected
+    assert svg.to_svgs(PLOTS) == expected
 
 
 @forking
@@ -107,7 +107,7 @@ def test_an_error_here_ends_the_other_processes(monkeypatch) -> None:
         def to_svg(self, prefix: str = "picture") -> str:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(drawing, "_processors", lambda: 2)
+    monkeypatch.setattr(svg, "_processors", lambda: 2)
     with pytest.raises(KeyboardInterrupt):
-        drawing.to_svgs([(Broken([1, 0], n_rows=2), "b"), *PLOTS])
+        svg.to_svgs([(Broken([1, 0], n_rows=2), "b"), *PLOTS])
     assert no_child()

@@ -41,7 +41,7 @@ from separatrix.pictures import (
     SignedDistanceDisplay,
     ValidationCurveDisplay,
 )
-from separatrix.pictures.points import spread_labels
+from separatrix.pictures.marks import spread_labels
 from separatrix.probability.roc import roc_curve
 
 X, Y = load_diabetes(return_X_y=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from separatrix.pictures.pairs import ellipse
+from separatrix.pictures.columns import ellipse
 from separatrix.pictures.style import wrapped_label
 
 

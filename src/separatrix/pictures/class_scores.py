@@ -12,7 +12,7 @@ from separatrix.arrays import Floats, NDArray
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
-from separatrix.pictures import points, style
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.probability.reliability import Reliability, reliability
 from separatrix.probability.roc import RocCurve, roc_curve
@@ -148,7 +148,7 @@ class RocDisplay(Display):
         ax.plot(curve.fpr, curve.tpr, color=style.BLUE, label=f"ROC curve (AUC {curve.area:.3f})")
         if self.operating_point is not None:
             label = f"threshold {number(self.threshold or 0.0, 3)}"
-            points.mark_point(ax, *self.operating_point, label, color=style.BLUE)
+            marks.mark_point(ax, *self.operating_point, label, color=style.BLUE)
         _roc_axes(ax)
 
     def _band(self, ax: Any, low: float, high: float) -> None:
@@ -157,7 +157,7 @@ class RocDisplay(Display):
         heights = np.array([fold.tpr_at(grid) for fold in self.folds])
         x, *ends = (np.append(0.0, v) for v in (grid, heights.min(axis=0), heights.max(axis=0)))
         label = f"{len(self.folds)} folds (AUC {low:.3f} to {high:.3f})"
-        points.fill_band(ax, x, *ends, label=label)
+        marks.fill_band(ax, x, *ends, label=label)
 
 
 @describe_parameters
@@ -327,8 +327,8 @@ class PrecisionRecallDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
-        points.reference_line(ax, self.prevalence)
-        points.annotate(ax, "prevalence", (0, self.prevalence), (3, 3), color=style.MUTED)
+        marks.reference_line(ax, self.prevalence)
+        marks.annotate(ax, "prevalence", (0, self.prevalence), (3, 3), color=style.MUTED)
         # A lower threshold without further true positives only loses precision: left out.
         rises = np.append(True, np.diff(self.curve.tpr) > 0)
         ax.step(self.curve.tpr[rises], self.curve.precision[rises], where="pre", color=style.BLUE)
@@ -553,7 +553,7 @@ class CalibrationDisplay(Display):
                 ax.stairs(height, edges, baseline=_FLOOR, fill=True, color=color, alpha=0.35)
             ax.stairs(height, edges, baseline=_FLOOR, color=color, linewidth=1.0)
         text = f"histogram (highest bar {100 * top:.0f} % of the rows)"
-        points.annotate(ax, text, (0.5, _CEILING / 2), ha="center", va="center", color=style.MUTED)
+        marks.annotate(ax, text, (0.5, _CEILING / 2), ha="center", va="center", color=style.MUTED)
 
 
 def _axis_label(name: Any) -> str:
@@ -643,7 +643,7 @@ class ClassHistogramDisplay(Display):
     def _draw(self, ax: Any) -> None:
         labels = list(self.labels)[:_MAX_CLASSES]
         bins = int(np.clip(2 * np.sqrt(self.values.size), 8, BINS))
-        edges = points.bin_edges(self.values, bins)
+        edges = marks.bin_edges(self.values, bins)
         ax.axvline(0.0, color=style.text_color(ax), linewidth=1.0)
         on_right = -edges[0] < edges[-1]  # the side with more room
         for i, label in enumerate(labels):
@@ -658,7 +658,7 @@ class ClassHistogramDisplay(Display):
             text = f"{style.label_text(label)}  ({self.wrong(i):,} misclassified)"
             at = (0.99 if on_right else 0.01, 0.97 - i)
             side = "right" if on_right else "left"
-            points.annotate(ax, text, at, (0, 0), points.BESIDE, ha=side, va="top", color=color)
+            marks.annotate(ax, text, at, (0, 0), marks.BESIDE, ha=side, va="top", color=color)
         ax.set_ylim(-len(labels) + 0.98, 1.02)
         ax.set_yticks([])
         style.style_axes(ax, grid=None)

@@ -12,20 +12,9 @@ from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
-from separatrix.pictures import style
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import column_names, labeled_rows
-from separatrix.pictures.points import (
-    ABOVE,
-    BESIDE,
-    MAX_POINTS,
-    annotate,
-    fill_boxes,
-    mark_value,
-    reference_line,
-    row_names,
-    scatter,
-)
 
 if TYPE_CHECKING:
     from separatrix.cluster.agglomerative import AgglomerativeClustering
@@ -155,8 +144,8 @@ class SilhouetteDisplay(Display):
             ax.stairs(coefficients[at], edges, orientation="horizontal", fill=True, **look)
             middles.append(top + len(coefficients) / 2)
             top += len(coefficients) + space
-        reference_line(ax, 0, horizontal=False)
-        mark_value(ax, silhouette.score, f"mean {number(silhouette.score, 3)}", zorder=2)
+        marks.reference_line(ax, 0, horizontal=False)
+        marks.mark_value(ax, silhouette.score, f"mean {number(silhouette.score, 3)}", zorder=2)
         self._label(ax, middles)
         ax.set_ylim(max(top - space, 1), 0)
         low, high = float(silhouette.samples.min()), float(silhouette.samples.max())
@@ -385,7 +374,7 @@ class DendrogramDisplay(Display):
             self.cut_height, color=style.text_color(ax), linewidth=1.0, linestyle=(0, (4, 3))
         )
         text = plural(self.clusters, "cluster")
-        annotate(ax, text, (1, self.cut_height), (-2, 3), BESIDE, ha="right")
+        marks.annotate(ax, text, (1, self.cut_height), (-2, 3), marks.BESIDE, ha="right")
 
     def _leaf_axis(self, ax: Any, bottom: list[int]) -> None:
         """Labels of the leaves where there is room; of branches, the number of their leaves."""
@@ -395,7 +384,7 @@ class DendrogramDisplay(Display):
             ax.set_xlabel(f"{n:,} leaves")
             return
         if self.shown == n:
-            labels = row_names(self.leaf_labels, n)
+            labels = marks.row_names(self.leaf_labels, n)
             names = [style.label_text(labels[node], 14) for node in bottom]
             ax.set_xlabel("" if self.leaf_labels is not None else "row number")
         else:
@@ -549,7 +538,7 @@ class ElbowDisplay(Display):
         )
         style.style_axes(ax)
         if self.chosen is not None:
-            mark_value(ax, self.chosen, "chosen")
+            marks.mark_value(ax, self.chosen, "chosen")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         low = float(np.nanmin([0.0, *self.silhouettes]))
         ax.set_ylim(1.1 * low - 0.03, 1.05)
@@ -682,7 +671,7 @@ class ClusterProfileDisplay(Display):
             # Light enough for text on light and dark pages.
             alpha = 0.55 * abs(level) / shades
             at = np.argwhere(shade == level)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
-            fill_boxes(ax, at, style.ORANGE if level > 0 else style.BLUE, alpha)
+            marks.fill_boxes(ax, at, style.ORANGE if level > 0 else style.BLUE, alpha)
         if cells.size <= _NUMBERED and len(clusters) <= _NUMBERED_CLUSTERS:
             for (row, i), value in np.ndenumerate(cells):
                 ax.text(i, row, _format_signed(value), ha="center", va="center", fontsize=8.5)
@@ -748,7 +737,7 @@ class ClusterProjectionDisplay(Display):
     codes: Ints
     clusters: Sequence[str]
     names: Sequence[str]
-    max_points: int = MAX_POINTS
+    max_points: int = marks.MAX_POINTS
 
     title: ClassVar[str] = "Clusters, projected"
     figure_size: ClassVar[tuple[float, float]] = style.TALL
@@ -761,7 +750,7 @@ class ClusterProjectionDisplay(Display):
         *,
         standardize: bool = False,
         names: Sequence[str] | None = None,
-        max_points: int = MAX_POINTS,
+        max_points: int = marks.MAX_POINTS,
     ) -> Self:
         """From numeric rows and their cluster labels.
 
@@ -814,7 +803,7 @@ class ClusterProjectionDisplay(Display):
                 continue
             limit = 0 if len(points) > self.max_points else len(point)
             color, marker = style.group_style(i)
-            scatter(ax, *point.T, max_points=limit, color=color, marker=marker, groups=k)
+            marks.scatter(ax, *point.T, max_points=limit, color=color, marker=marker, groups=k)
         if k <= 24:  # rows that are labeled
             for i in np.unique(self.codes).tolist():
                 ax.text(
@@ -916,6 +905,6 @@ class DistanceConcentrationDisplay(Display):
             if at <= 0.42 * top:  # no room at the left
                 side = "left"
             offset = (4 if side == "left" else -4, -3)
-            annotate(ax, text, (at, 1), offset, ABOVE, ha=side, va="top")
+            marks.annotate(ax, text, (at, 1), offset, marks.ABOVE, ha=side, va="top")
         ax.set_xlabel("distance / mean distance")
         ax.set_ylabel("pairs of rows")

@@ -12,22 +12,9 @@ from separatrix.arrays import Floats, NDArray
 from separatrix.formatting import exact, join_words, plural, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import column_names, like
-from separatrix.pictures.points import MAX_POINTS, annotate, mark_point, reference_line, scatter
-from separatrix.pictures.style import (
-    BLUE,
-    GRID,
-    MUTED,
-    PAPER,
-    SERIES,
-    TALL,
-    WIDTH,
-    label_score_axis,
-    label_text,
-    style_axes,
-    text_color,
-)
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.decision_surface import DecisionSurface, decision_surface, utilities
 from separatrix.probability.roc import CoverageRisk, coverage_risk
@@ -86,13 +73,15 @@ class DecisionBoundaryDisplay(Display):
     """
 
     decision_surface: DecisionSurface
-    max_points: int = MAX_POINTS
+    max_points: int = marks.MAX_POINTS
 
     title: ClassVar[str] = "Decision boundary, projected"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, max_points: int = MAX_POINTS) -> Self:
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, max_points: int = marks.MAX_POINTS
+    ) -> Self:
         """From a fitted classifier and numeric rows, which also determine the plane."""
         x = np.asarray(X, dtype=float)
         classes = tuple(str(c) for c in model.classes_)
@@ -165,7 +154,7 @@ class DecisionBoundaryDisplay(Display):
     def _axes_in_words(self) -> str:
         plane = self.decision_surface.plane
         first, second = (
-            join_words([label_text(name, 20) for name in plane.top_columns(i)]) or "nothing"
+            join_words([style.label_text(name, 20) for name in plane.top_columns(i)]) or "nothing"
             for i in (0, 1)
         )
         if plane.n_discriminant == 2:
@@ -192,17 +181,21 @@ class DecisionBoundaryDisplay(Display):
         self._class_names(ax)
         ax.set_xlim(surface.x[0], surface.x[-1])
         ax.set_ylim(surface.y[0], surface.y[-1])
-        style_axes(ax, grid=None)
+        style.style_axes(ax, grid=None)
         kinds = ["discriminant"] * surface.plane.n_discriminant + ["variance"] * 2
         for i, (axis, limit) in enumerate(((ax.xaxis, 16), (ax.yaxis, 13))):
-            columns = ", ".join(label_text(name, limit) for name in surface.plane.top_columns(i))
+            columns = ", ".join(
+                style.label_text(name, limit) for name in surface.plane.top_columns(i)
+            )
             axis.set_label_text(f"{kinds[i]} {i + 1}: mostly {columns}")
 
     def _regions(self, ax: Any) -> None:
         surface = self.decision_surface
         k, utility = len(surface.classes), np.asarray(surface.utility, dtype=float)
         answers = utility.shape[2]
-        colors = [SERIES[a % len(SERIES)] if a < k else MUTED for a in range(answers)]
+        colors = [
+            style.SERIES[a % len(style.SERIES)] if a < k else style.MUTED for a in range(answers)
+        ]
         alphas = [0.1 if a < k else 0.28 for a in range(answers)]
         fill_regions(ax, surface.x, surface.y, utility, colors, alphas)
         x, y, fine = refine_breaks(surface.x, surface.y, utility)
@@ -211,20 +204,20 @@ class DecisionBoundaryDisplay(Display):
                 draw_contour(ax, x, y, advantage_of(fine, a))
 
     def _class(self, ax: Any, i: int) -> None:
-        surface, color = self.decision_surface, SERIES[i % len(SERIES)]
+        surface, color = self.decision_surface, style.SERIES[i % len(style.SERIES)]
         dots = np.asarray(surface.dots[(surface.truth == i) & self._inside], dtype=float)
         dense = len(surface.dots) > self.max_points
         if len(dots):
             limit, groups = 0 if dense else len(dots), len(surface.classes)
-            scatter(ax, dots[:, 0], dots[:, 1], max_points=limit, color=color, groups=groups)
+            marks.scatter(ax, dots[:, 0], dots[:, 1], max_points=limit, color=color, groups=groups)
         normal = surface.normals[i]
         if normal is None:
             return
         # An ellipse in the color of a density plot would not be visible on it.
-        stroke = text_color(ax) if dense else color
-        for probability, style in ((_ONE, "-"), (_TWO, (0, (4, 2)))):
+        stroke = style.text_color(ax) if dense else color
+        for probability, dashes in ((_ONE, "-"), (_TWO, (0, (4, 2)))):
             line = normal.ellipse(probability=probability, n_points=72)
-            ax.plot(line[:, 0], line[:, 1], color=stroke, linewidth=1.2, linestyle=style)
+            ax.plot(line[:, 0], line[:, 1], color=stroke, linewidth=1.2, linestyle=dashes)
 
     def _crosses(self, ax: Any) -> None:
         """All misclassified points, as one line of small crosses."""
@@ -236,7 +229,7 @@ class DecisionBoundaryDisplay(Display):
         pen_up = np.array([np.nan, np.nan])
         strokes = np.array([arm, -arm, pen_up, arm * [1, -1], arm * [-1, 1], pen_up])
         line: Floats = (at[:, None, :] + strokes).reshape(-1, 2)
-        ax.plot(line[:, 0], line[:, 1], color=text_color(ax), linewidth=0.9)
+        ax.plot(line[:, 0], line[:, 1], color=style.text_color(ax), linewidth=0.9)
 
     def _class_names(self, ax: Any) -> None:
         """The name of each class at its mean."""
@@ -245,14 +238,14 @@ class DecisionBoundaryDisplay(Display):
             if normal is None:
                 continue
             ax.annotate(
-                label_text(label, 16),
+                style.label_text(label, 16),
                 normal.mean,
                 ha="center",
                 va="center",
                 fontsize=9,
                 fontweight="bold",
-                color=SERIES[i % len(SERIES)],
-                bbox={"boxstyle": "round,pad=0.2", "fc": PAPER, "ec": "none", "alpha": 0.8},
+                color=style.SERIES[i % len(style.SERIES)],
+                bbox={"boxstyle": "round,pad=0.2", "fc": style.PAPER, "ec": "none", "alpha": 0.8},
             )
 
 
@@ -315,7 +308,7 @@ class VoronoiDisplay(Display):
     columns: tuple[str, str] = ("x0", "x1")
 
     title: ClassVar[str] = "Voronoi cells"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     @classmethod
     def from_estimator(cls, model: Any, *, order: int = 1, resolution: int = 48) -> Self:
@@ -367,19 +360,24 @@ class VoronoiDisplay(Display):
             others = np.delete(self.distances, cell, axis=2).min(axis=2)
             inside = others - self.distances[:, :, list(cell)].max(axis=2)
             if self.order == 1 and inside.max() > 0.0:
-                color = SERIES[int(self.codes[cell[0]]) % len(SERIES)]
+                color = style.SERIES[int(self.codes[cell[0]]) % len(style.SERIES)]
                 levels = [0.0, 2.0 * float(inside.max())]
                 ax.contourf(self.x, self.y, inside, levels=levels, colors=[color], alpha=0.12)
             draw_contour(ax, self.x, self.y, inside)
         for code, label in enumerate(self.classes):
             at = self.points[self.codes == code]
-            look = {"ls": "none", "marker": "o", "ms": 5, "color": SERIES[code % len(SERIES)]}
-            ax.plot(at[:, 0], at[:, 1], label=label_text(label, 16), **look)
+            look = {
+                "ls": "none",
+                "marker": "o",
+                "ms": 5,
+                "color": style.SERIES[code % len(style.SERIES)],
+            }
+            ax.plot(at[:, 0], at[:, 1], label=style.label_text(label, 16), **look)
         ax.set_xlim(self.x[0], self.x[-1])
         ax.set_ylim(self.y[0], self.y[-1])
-        style_axes(ax, grid=None)
-        ax.set_xlabel(label_text(self.columns[0], 30))
-        ax.set_ylabel(label_text(self.columns[1], 30))
+        style.style_axes(ax, grid=None)
+        ax.set_xlabel(style.label_text(self.columns[0], 30))
+        ax.set_ylabel(style.label_text(self.columns[1], 30))
         ax.legend(frameon=False, fontsize=8)
 
 
@@ -499,7 +497,7 @@ class ConfusionMatrixDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """Square cells, within limits."""
-        return WIDTH, float(np.clip(1.0 + 0.55 * len(self.labels), 2.4, 4.6))
+        return style.WIDTH, float(np.clip(1.0 + 0.55 * len(self.labels), 2.4, 4.6))
 
     def _draw(self, ax: Any) -> None:
         from matplotlib.patches import Rectangle
@@ -510,23 +508,23 @@ class ConfusionMatrixDisplay(Display):
             for j in range(answers):
                 # Light enough for text on light and dark pages.
                 shade = {
-                    "facecolor": BLUE if j < k else MUTED,
+                    "facecolor": style.BLUE if j < k else style.MUTED,
                     "alpha": 0.04 + 0.46 * proportions[i, j],
                 }
                 ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, linewidth=0, **shade))
                 if k <= 9:  # with more classes than this the cells are shaded but have no numbers
                     self._write(ax, i, j)
         for edge in np.arange(k - 1) + 0.5:
-            ax.axhline(edge, color=GRID, linewidth=0.7)
+            ax.axhline(edge, color=style.GRID, linewidth=0.7)
         for edge in np.arange(answers - 1) + 0.5:
-            ax.axvline(edge, color=GRID, linewidth=0.7)
+            ax.axvline(edge, color=style.GRID, linewidth=0.7)
         ax.set_xlim(-0.5, answers - 0.5)
         ax.set_ylim(k - 0.5, -0.5)
         step = max(1, k // 12)
-        names = [label_text(label, 12 if k > 3 else 18) for label in self.labels]
+        names = [style.label_text(label, 12 if k > 3 else 18) for label in self.labels]
         ax.set_yticks(range(0, k, step), names[::step])
         if self.reject_label is not None:
-            names.append(label_text(self.reject_label, 12))
+            names.append(style.label_text(self.reject_label, 12))
         ax.set_xticks(range(0, answers, step), names[::step], rotation=0 if answers <= 5 else 45)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
@@ -676,25 +674,25 @@ class CoverageRiskDisplay(Display):
         if coverage.size > points:
             positions = np.searchsorted(coverage, np.linspace(0, 1, points))
             shown = np.unique(np.minimum(positions, coverage.size - 1))
-        reference_line(ax, risk[-1])
-        annotate(ax, "full coverage", (0, risk[-1]), (3, 3), color=MUTED)
+        marks.reference_line(ax, risk[-1])
+        marks.annotate(ax, "full coverage", (0, risk[-1]), (3, 3), color=style.MUTED)
         ax.step(
             np.append(0.0, coverage[shown]),
             np.append(risk[shown[0]], risk[shown]),
             where="pre",
-            color=BLUE,
+            color=style.BLUE,
         )
         if self.operating_point is not None:
             label = "decision rule in use"
             if self.rejection_cost is not None:
                 label = f"rejection cost {exact(self.rejection_cost)}"
-            mark_point(ax, *self.operating_point, label)
+            marks.mark_point(ax, *self.operating_point, label)
             ax.legend(frameon=False, fontsize=9, loc="best")
         ax.set_xlim(-0.01, 1.02)
         top = max(float(risk.max()), self.operating_point[1] if self.operating_point else 0.0)
         ax.set_ylim(-0.02 * (top or 0.02), 1.15 * (top or 0.02))
-        style_axes(ax)
-        label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
+        style.style_axes(ax)
+        style.label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
         ax.set_xlabel("coverage (proportion of rows answered)")
 
 
@@ -724,14 +722,14 @@ def fill_regions(
 
 
 def draw_contour(
-    ax: Any, x: Floats, y: Floats, values: Floats, level: float = 0.0, style: str = "solid"
+    ax: Any, x: Floats, y: Floats, values: Floats, level: float = 0.0, dashes: str = "solid"
 ) -> None:
     """The contour ``values`` = ``level``, where there is one."""
     from contourpy import contour_generator
 
     lines: Any = contour_generator(x, y, values).lines(level)
     for line in lines:
-        look = {"color": text_color(ax), "linewidth": 1.15, "linestyle": style}
+        look = {"color": style.text_color(ax), "linewidth": 1.15, "linestyle": dashes}
         ax.plot(line[:, 0], line[:, 1], **look)
 
 

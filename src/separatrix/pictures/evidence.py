@@ -12,10 +12,9 @@ from separatrix.arrays import Floats, NDArray
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
-from separatrix.pictures import style
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import require_fitted
-from separatrix.pictures.points import annotate, mark_point, reference_line
 
 if TYPE_CHECKING:
     from separatrix.bayes.bayesian_logistic_regression import PosteriorComparison
@@ -176,8 +175,8 @@ class EvidenceCurveDisplay(Display):
         style.log_axis(ax)
         if c.lambdas.min() <= c.best_lambda <= c.lambdas.max():
             at = (c.best_lambda, c.best_log_evidence)
-            mark_point(ax, *at, "maximum")
-            annotate(ax, f"λ = {number(c.best_lambda)}", at, (0, 7), ha="center")
+            marks.mark_point(ax, *at, "maximum")
+            marks.annotate(ax, f"λ = {number(c.best_lambda)}", at, (0, 7), ha="center")
         ax.set_xlabel("precision λ of the prior")
         ax.set_ylabel("log evidence")
 
@@ -264,7 +263,7 @@ class LaplaceComparisonDisplay(Display):
     def _draw(self, ax: Any) -> None:
         c, shown = self.comparison, self.shown
         position = -np.arange(len(shown), dtype=float)
-        reference_line(ax, 0.0, horizontal=False)
+        marks.reference_line(ax, 0.0, horizontal=False)
         pairs = (
             (0.16, style.BLUE, c.laplace_mean, c.laplace_interval),
             (-0.16, style.ORANGE, c.sample_mean, c.sample_interval),
@@ -281,7 +280,7 @@ class LaplaceComparisonDisplay(Display):
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("standard deviations from the maximum")
         for right, text, color in ((0, "Laplace", style.BLUE), (54, "draws", style.ORANGE)):
-            annotate(ax, text, (0, 1), (right, 4), "axes fraction", color=color)
+            marks.annotate(ax, text, (0, 1), (right, 4), "axes fraction", color=color)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -459,6 +458,6 @@ class RelevanceDisplay(Display):
         raw.tick_params(length=0, labelcolor=style.MUTED)
         raw.spines["right"].set_visible(False)
         raw.patch.set_visible(False)
-        annotate(
+        marks.annotate(
             ax, "length scale", (1, 1), (0, 3), "axes fraction", color=style.MUTED, ha="center"
         )

@@ -12,32 +12,9 @@ from scipy.special import expit
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.formatting import join_words, number, plural, score_info, score_text
 from separatrix.messages import InputError
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import require_fitted
-from separatrix.pictures.points import (
-    BESIDE,
-    annotate,
-    fill_band,
-    fill_boxes,
-    mark_point,
-    mark_value,
-    scatter,
-    spread_labels,
-)
-from separatrix.pictures.style import (
-    BLUE,
-    MUTED,
-    ORANGE,
-    SERIES,
-    WIDTH,
-    label_score_axis,
-    label_text,
-    penalty_axis,
-    score_axis_right,
-    style_axes,
-    text_color,
-    wrapped_label,
-)
 from separatrix.selection.curves import LearningCurves
 
 # -------------------------------------------------------------------------------------------------
@@ -156,15 +133,15 @@ class LearningCurveDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         for values, color, marker, label in (
-            (self.train_scores, ORANGE, "s", "training"),
-            (self.validation_scores, BLUE, "o", "validation"),
+            (self.train_scores, style.ORANGE, "s", "training"),
+            (self.validation_scores, style.BLUE, "o", "validation"),
         ):
             mean, spread = values.mean(axis=1), values.std(axis=1)
-            fill_band(ax, self.train_sizes, mean - spread, mean + spread, color=color)
+            marks.fill_band(ax, self.train_sizes, mean - spread, mean + spread, color=color)
             ax.plot(self.train_sizes, mean, marker=marker, ms=4, color=color, label=label)
-        style_axes(ax)
+        style.style_axes(ax)
         ax.set_xlabel("training rows")
-        label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
+        style.label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
         ax.legend(frameon=False, fontsize=9, loc="best")
 
 
@@ -313,17 +290,17 @@ class ValidationCurveDisplay(Display):
         root = np.sqrt(mean)
         if spread.any():
             ends = np.sqrt(np.maximum(mean - spread, 0.0)), np.sqrt(mean + spread)
-            fill_band(ax, self.alphas, *ends, label="± 1 standard error")
-        ax.plot(self.alphas, root, color=BLUE, label=self._averaged)
+            marks.fill_band(ax, self.alphas, *ends, label="± 1 standard error")
+        ax.plot(self.alphas, root, color=style.BLUE, label=self._averaged)
         at = self.alphas[self.best], root[self.best]
-        mark_point(ax, *at, f"minimum {self._error(self.best)}")
-        penalty_axis(ax)
+        marks.mark_point(ax, *at, f"minimum {self._error(self.best)}")
+        style.penalty_axis(ax)
         tallest = 3.0  # errors of more than so many times the minimum are cut off
         if root.max() > tallest * root.min() > 0:  # keeps the minimum visible
             ax.set_ylim(0, tallest * root.min())
-        style_axes(ax)
+        style.style_axes(ax)
         if self.chosen is not None and self.chosen > 0:
-            mark_value(ax, self.chosen, "chosen")
+            marks.mark_value(ax, self.chosen, "chosen")
         ax.set_ylabel(f"{self._validation} RMSE")
         ax.legend(frameon=False, fontsize=9, loc="best")
 
@@ -401,7 +378,7 @@ class LearningSurfaceDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """Height by the number of complexities."""
-        return WIDTH, float(np.clip(1.3 + 0.32 * len(self.shown), 2.0, 4.4))
+        return style.WIDTH, float(np.clip(1.3 + 0.32 * len(self.shown), 2.0, 4.4))
 
     @property
     def description(self) -> str:
@@ -418,18 +395,18 @@ class LearningSurfaceDisplay(Display):
         shade = np.where(np.isfinite(mean), np.ceil(shades * level), 0.0)
         for value in np.unique(shade[shade > 0]):
             at = np.argwhere(shade == value)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
-            fill_boxes(ax, at, BLUE, 0.62 * value / shades)
+            marks.fill_boxes(ax, at, style.BLUE, 0.62 * value / shades)
         for row, column in np.argwhere(np.isfinite(mean)):
             text = _cell(mean[row, column], curves.metric)
             ax.text(column, row, text, ha="center", va="center", fontsize=7.5)
         for column, best in enumerate(np.nanargmin(np.where(np.isfinite(mean), mean, np.inf), 0)):
             box = np.array([-0.46, 0.46, 0.46, -0.46, -0.46]) + column
             sides = np.array([-0.42, -0.42, 0.42, 0.42, -0.42]) + best
-            ax.plot(box, sides, color=text_color(ax), linewidth=1.1)
+            ax.plot(box, sides, color=style.text_color(ax), linewidth=1.1)
         ax.set_xlim(-0.5, len(curves.sizes) - 0.5)
         ax.set_ylim(-0.5, len(shown) - 0.5)
         ax.set_xticks(range(len(curves.sizes)), [f"{n:,.0f}" for n in curves.sizes])
-        ax.set_yticks(range(len(shown)), [label_text(curves.names[j], 16) for j in shown])
+        ax.set_yticks(range(len(shown)), [style.label_text(curves.names[j], 16) for j in shown])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         ax.set_xlabel("training rows")
@@ -495,19 +472,19 @@ class LearningLinesDisplay(Display):
         curves, shown = self.curves, self.shown
         mean, spread, n = curves.mean, curves.standard_error, curves.sizes
         ends = []
-        for color, j in zip(SERIES, shown, strict=False):
+        for color, j in zip(style.SERIES, shown, strict=False):
             band = mean[:, j] - spread[:, j], mean[:, j] + spread[:, j]
-            fill_band(ax, n, *band, color=color)
+            marks.fill_band(ax, n, *band, color=color)
             ax.plot(n, mean[:, j], marker="o", ms=3.5, color=color)
             known = mean[:, j][np.isfinite(mean[:, j])]
             ends.append(float(known[-1]) if len(known) else np.nan)
-        self._extend(ax, SERIES[int(np.flatnonzero(shown == curves.best[-1])[0])])
+        self._extend(ax, style.SERIES[int(np.flatnonzero(shown == curves.best[-1])[0])])
         ax.set_xscale("log")
         self._limit(ax, mean[:, shown])
         self._ticks(ax)
-        style_axes(ax)
+        style.style_axes(ax)
         ax.set_xlabel("training rows")
-        label_score_axis(ax.yaxis, score_info(curves.metric), direction=False)
+        style.label_score_axis(ax.yaxis, score_info(curves.metric), direction=False)
         self._label(ax, np.array(ends))
 
     def _extend(self, ax: Any, color: str) -> None:
@@ -518,7 +495,7 @@ class LearningLinesDisplay(Display):
         n = np.geomspace(last, BEYOND * last, 25)
         values = [law.interval(self.curves.draws_at(best, float(m))) for m in n]
         middle, low, high = np.array(values).T
-        fill_band(ax, n, low, high, color=color)
+        marks.fill_band(ax, n, low, high, color=color)
         ax.plot(n, middle, color=color, linestyle=(0, (1, 2)))
 
     def _limit(self, ax: Any, mean: Floats) -> None:
@@ -541,10 +518,12 @@ class LearningLinesDisplay(Display):
         """The name of each line at the right, moved apart where they would overlap."""
         low, high = ax.get_ylim()
         at = np.clip(np.nan_to_num(ends, nan=high), low, high)
-        heights = spread_labels(at, 0.062 * (high - low))
-        for color, j, y in zip(SERIES, self.shown, heights, strict=False):
-            style = {"va": "center", "color": color, "annotation_clip": False}
-            annotate(ax, label_text(self.curves.names[j], 16), (1, y), (5, 0), BESIDE, **style)
+        heights = marks.spread_labels(at, 0.062 * (high - low))
+        for color, j, y in zip(style.SERIES, self.shown, heights, strict=False):
+            look = {"va": "center", "color": color, "annotation_clip": False}
+            marks.annotate(
+                ax, style.label_text(self.curves.names[j], 16), (1, y), (5, 0), marks.BESIDE, **look
+            )
 
 
 # -------------------------------------------------------------------------------------------------
@@ -553,11 +532,11 @@ class LearningLinesDisplay(Display):
 
 def _row_axes(ax: Any, names: Sequence[str], metric: str) -> None:
     """One row for each name, the metric on the horizontal axis."""
-    ax.set_yticks(-np.arange(len(names)), [wrapped_label(name) for name in names])
+    ax.set_yticks(-np.arange(len(names)), [style.wrapped_label(name) for name in names])
     ax.set_ylim(-len(names) + 0.4, 0.6)
-    style_axes(ax, grid="x")
+    style.style_axes(ax, grid="x")
     ax.spines["left"].set_visible(False)
-    label_score_axis(ax.xaxis, score_info(metric))
+    style.label_score_axis(ax.xaxis, score_info(metric))
 
 
 @dataclass(eq=False)
@@ -636,17 +615,17 @@ class CrossValidationDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """As tall as there are candidates."""
-        return WIDTH, 0.8 + 0.3 * max(3, len(self.names))
+        return style.WIDTH, 0.8 + 0.3 * max(3, len(self.names))
 
     def _draw(self, ax: Any) -> None:
         named = zip(self.names, self.scores, self.means, strict=True)
         for i, (name, given, mean) in enumerate(named):
-            color = BLUE if name == self.winner else MUTED
+            color = style.BLUE if name == self.winner else style.MUTED
             values = np.asarray(given, dtype=float)
             if values.size == 0:
                 continue
             ax.plot(values, np.full(values.size, -i), "o", ms=5, mew=0, alpha=0.55, color=color)
-            bar = text_color(ax) if name == self.winner else MUTED
+            bar = style.text_color(ax) if name == self.winner else style.MUTED
             ax.plot([mean] * 2, [-i - 0.3, -i + 0.3], color=bar, linewidth=2)
         _row_axes(ax, self.names, self.metric)
 
@@ -734,12 +713,12 @@ class GeneralizationGapDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """As tall as there are parts."""
-        return WIDTH, 0.8 + 0.3 * max(3, len(self.parts))
+        return style.WIDTH, 0.8 + 0.3 * max(3, len(self.parts))
 
     def _draw(self, ax: Any) -> None:
         rows = zip(self.parts, self.values, self.low, self.high, strict=True)
         for i, (part, value, low, high) in enumerate(rows):
-            color = MUTED if part in self.muted else BLUE
+            color = style.MUTED if part in self.muted else style.BLUE
             if np.isfinite(low) and np.isfinite(high):
                 ax.plot([low, high], [-i, -i], color=color, linewidth=1.6)
             ax.plot([value], [-i], "o", ms=6, mew=0, color=color)
@@ -821,13 +800,13 @@ class TrainingTraceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         steps = len(self.losses) - 1
         shown, marker = _select_epochs(steps), "." if steps < 2 else ""
-        ax.plot(shown, np.asarray(self.losses)[shown], color=BLUE, marker=marker)
+        ax.plot(shown, np.asarray(self.losses)[shown], color=style.BLUE, marker=marker)
         ax.set_xlabel("step")
-        ax.set_ylabel("mean loss", color=BLUE)
-        style_axes(ax)
-        other = score_axis_right(ax, score_info("error"), ORANGE)
+        ax.set_ylabel("mean loss", color=style.BLUE)
+        style.style_axes(ax)
+        other = style.score_axis_right(ax, score_info("error"), style.ORANGE)
         errors = np.asarray(self.error_rates)[shown]
-        other.plot(shown, errors, color=ORANGE, linestyle="--", marker=marker)
+        other.plot(shown, errors, color=style.ORANGE, linestyle="--", marker=marker)
         other.set_ylim(0, max(0.02, 1.1 * float(errors.max())))
 
 
@@ -943,17 +922,17 @@ and rises from 0.800 to 1.20 a unit of x0 in the line.'
         margin = 0.08 * (high - low) or 1.0
         grid = np.linspace(low - margin, high + margin, 81)
         few = x[:: max(1, len(x) // 400)], np.asarray(self.y)[:: max(1, len(x) // 400)]
-        scatter(ax, few[0], few[1].astype(float), color=MUTED)
+        marks.scatter(ax, few[0], few[1].astype(float), color=style.MUTED)
         for i, step in enumerate(self.steps):
             score = float(self.slopes[i]) * grid + float(self.intercepts[i])
-            color = SERIES[i % len(SERIES)]
+            color = style.SERIES[i % len(style.SERIES)]
             ax.plot(grid, expit(score), color=color, label=f"{step:,}")
             inside = np.where((score >= -0.5) & (score <= 1.5), score, np.nan)
             ax.plot(grid, inside, color=color, linewidth=1.0, linestyle=(0, (4, 3)))
         ax.set_ylim(-0.5, 1.5)
-        style_axes(ax)
-        ax.set_xlabel(label_text(self.names[0], 30))
-        ax.set_ylabel(f"probability of {label_text(self.names[2], 16)}")
+        style.style_axes(ax)
+        ax.set_xlabel(style.label_text(self.names[0], 30))
+        ax.set_ylabel(f"probability of {style.label_text(self.names[2], 16)}")
         ax.legend(title="steps", frameon=False, fontsize=8, title_fontsize=8, loc="upper left")
 
 
@@ -1019,10 +998,10 @@ class PerceptronTraceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         mistakes = np.asarray(self.mistakes)
         shown = _select_epochs(len(mistakes) - 1)
-        ax.plot(shown + 1, mistakes[shown], color=BLUE, marker="." if len(shown) < 60 else "")
+        ax.plot(shown + 1, mistakes[shown], color=style.BLUE, marker="." if len(shown) < 60 else "")
         ax.set_ylim(0, max(1.0, 1.05 * float(mistakes.max())))
         ax.set_xlabel("epoch")
         ax.set_ylabel("mistakes")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.yaxis.get_major_locator().set_params(integer=True)
-        style_axes(ax)
+        style.style_axes(ax)

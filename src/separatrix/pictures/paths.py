@@ -12,29 +12,9 @@ from separatrix.estimators.inference import names_of
 from separatrix.formatting import join_words, number, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import design_deviations, require_fitted
-from separatrix.pictures.points import (
-    BESIDE,
-    annotate,
-    fill_band,
-    mark_point,
-    mark_value,
-    reference_line,
-    spread_labels,
-)
-from separatrix.pictures.style import (
-    BLUE,
-    GRID,
-    MUTED,
-    ORANGE,
-    SERIES,
-    label_score_axis,
-    label_text,
-    log_axis,
-    penalty_axis,
-    style_axes,
-)
 from separatrix.selection.criteria import CriteriaTable, Criterion
 
 # -------------------------------------------------------------------------------------------------
@@ -161,7 +141,7 @@ class RegularizationPathDisplay(Display):
             self.lines[self.position] if self.reference_points is None else self.reference_points
         )
         size = np.abs(values) + 1e-9 * np.abs(self.lines).max(axis=0)
-        top = np.argsort(-size, kind="stable")[: len(SERIES)]
+        top = np.argsort(-size, kind="stable")[: len(style.SERIES)]
         return [int(j) for j in top if size[j] > 0]
 
     @property
@@ -211,18 +191,20 @@ class RegularizationPathDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         lines, labeled = self.lines, self.labeled
-        reference_line(ax, 0.0)
+        marks.reference_line(ax, 0.0)
         rest = [j for j in np.argsort(-np.abs(lines).max(axis=0)) if j not in labeled][:BACKGROUND]
         if rest:
-            ax.plot(self.alphas, lines[:, rest], color=MUTED, alpha=0.4, linewidth=0.9, zorder=1)
-        for color, j in zip(SERIES, labeled, strict=False):
+            ax.plot(
+                self.alphas, lines[:, rest], color=style.MUTED, alpha=0.4, linewidth=0.9, zorder=1
+            )
+        for color, j in zip(style.SERIES, labeled, strict=False):
             ax.plot(self.alphas, lines[:, j], color=color)
-        penalty_axis(ax)
-        style_axes(ax, grid=None)
+        style.penalty_axis(ax)
+        style.style_axes(ax, grid=None)
         if self.reference_points is not None:
             self._draw_reference(ax, self.reference_points)
         elif self.chosen is not None and self.chosen > 0:
-            mark_value(ax, self.chosen, "chosen")
+            marks.mark_value(ax, self.chosen, "chosen")
         self._label(ax, labeled)
         ax.set_ylabel("coefficient" if self.scale is None else "standardized coefficient")
 
@@ -230,15 +212,15 @@ class RegularizationPathDisplay(Display):
         """The model without penalty, as points beyond the weak end, joined to their lines."""
         weak = float(self.alphas[0])
         past = weak * (weak / self.alphas[-1]) ** 0.06
-        colored = dict(zip(self.labeled, SERIES, strict=False))
+        colored = dict(zip(self.labeled, style.SERIES, strict=False))
         for j, value in enumerate(points):
-            color = colored.get(j, MUTED)
+            color = colored.get(j, style.MUTED)
             if j not in colored and self.lines.shape[1] > BACKGROUND:
                 continue
             look = {"color": color, "zorder": 2 if j in colored else 1}
             ax.plot([weak, past], [self.lines[0, j], value], linewidth=0.8, **look)
             ax.plot([past], [value], "o", ms=4.5 if j in colored else 3, mew=0, **look)
-        mark_value(ax, past, f"chosen: {self.reference_name}", ha="right")
+        marks.mark_value(ax, past, f"chosen: {self.reference_name}", ha="right")
         left, _ = ax.get_xlim()
         # A penalty of zero is not on a logarithmic axis: no tick beyond the weak end.
         ticks = [tick for tick in ax.get_xticks() if weak <= tick <= left]
@@ -250,10 +232,12 @@ class RegularizationPathDisplay(Display):
         low, high = ax.get_ylim()
         ends = (self.lines[0] if self.reference_points is None else self.reference_points)[labeled]
         for color, j, y in zip(
-            SERIES, labeled, spread_labels(ends, 0.062 * (high - low)), strict=False
+            style.SERIES, labeled, marks.spread_labels(ends, 0.062 * (high - low)), strict=False
         ):
-            style = {"va": "center", "color": color, "annotation_clip": False}
-            annotate(ax, label_text(self.names[j], 18), (1, y), (5, 0), BESIDE, **style)
+            look = {"va": "center", "color": color, "annotation_clip": False}
+            marks.annotate(
+                ax, style.label_text(self.names[j], 18), (1, y), (5, 0), marks.BESIDE, **look
+            )
 
 
 def _penalties(model: Any) -> tuple[Floats, float]:
@@ -342,15 +326,15 @@ class CriteriaDisplay(Display):
         for line, c in enumerate(reversed(self.shown)):
             assert c.chosen is not None
             names.append(c.name)
-            ax.axhline(line, color=GRID, linewidth=0.7, zorder=0)
+            ax.axhline(line, color=style.GRID, linewidth=0.7, zorder=0)
             height = np.full(len(x), np.nan) if c.values is None else _scale_criterion(c)
-            ax.plot(x[order], line + height[order], color=BLUE, linewidth=1.3)
+            ax.plot(x[order], line + height[order], color=style.BLUE, linewidth=1.3)
             at = line + (0.0 if c.values is None else float(height[c.chosen]))
-            ax.plot([x[c.chosen]], [at], "o", ms=5.5, color=ORANGE, zorder=3)
-        style_axes(ax, grid=None)
+            ax.plot([x[c.chosen]], [at], "o", ms=5.5, color=style.ORANGE, zorder=3)
+        style.style_axes(ax, grid=None)
         ax.spines["left"].set_visible(False)
         ax.set_yticks(range(len(names)), names)
-        ax.tick_params(axis="y", labelcolor=MUTED)
+        ax.tick_params(axis="y", labelcolor=style.MUTED)
         ax.set_ylim(-0.3, len(names) - 0.2)
 
     def _positions(self, ax: Any) -> tuple[Floats, Any]:
@@ -361,7 +345,7 @@ class CriteriaDisplay(Display):
         # Points from which numbers are placed on a logarithmic axis.
         if len(values) >= 13 and all(isinstance(v, float) and v > 0.0 for v in values):
             x = np.array(values)
-            log_axis(ax)
+            style.log_axis(ax)
             if x[order[0]] > x[order[-1]]:
                 ax.invert_xaxis()
         else:
@@ -369,7 +353,7 @@ class CriteriaDisplay(Display):
             x[order] = np.arange(len(values))
             # Points of which labels are written.
             some = np.unique(np.linspace(0, len(x) - 1, min(len(x), 8)).round().astype(int))
-            ax.set_xticks(some, [label_text(_text(values[order[i]]), 14) for i in some])
+            ax.set_xticks(some, [style.label_text(_text(values[order[i]]), 14) for i in some])
             ax.set_xlim(-0.4, len(x) - 0.6)
         ax.set_xlabel(f"{f.parameter} (simple to complex)")
         return x, order
@@ -509,14 +493,20 @@ class NeighborCountDisplay(Display):
     def _draw(self, ax: Any) -> None:
         if self.standard_errors.any():
             ends = self.errors - self.standard_errors, self.errors + self.standard_errors
-            fill_band(ax, self.n_neighbors, *ends, label="± 1 standard error")
+            marks.fill_band(ax, self.n_neighbors, *ends, label="± 1 standard error")
         dots = "." if self.n_neighbors.size < 40 else ""
-        ax.plot(self.n_neighbors, self.errors, color=BLUE, marker=dots, label="leave-one-out error")
+        ax.plot(
+            self.n_neighbors,
+            self.errors,
+            color=style.BLUE,
+            marker=dots,
+            label="leave-one-out error",
+        )
         if self.chosen is not None:
             index = int(np.argmin(np.abs(self.n_neighbors - self.chosen)))
-            mark_point(ax, self.chosen, self.errors[index], f"chosen: {self.chosen}")
-        style_axes(ax)
+            marks.mark_point(ax, self.chosen, self.errors[index], f"chosen: {self.chosen}")
+        style.style_axes(ax)
         ax.set_xlabel("number of neighbors")
-        label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
+        style.label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
         ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))
         ax.legend(frameon=False, fontsize=9, loc="best")

@@ -1,4 +1,4 @@
-"""Predictive distributions: bands, intervals, coverage, and whether they are calibrated."""
+"""Predictive distributions and conformal sets: bands, intervals, coverage, calibration."""
 
 from __future__ import annotations
 
@@ -12,29 +12,14 @@ from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
-from separatrix.pictures import style
-from separatrix.pictures.columns import short_name, value_axis, value_text
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import column_names, like
-from separatrix.pictures.points import (
-    MAX_POINTS,
-    annotate,
-    fill_band,
-    fill_boxes,
-    largest,
-    largest_rows,
-    mark_largest,
-    name_row,
-    reference_line,
-    row_names,
-    running_mean,
-    scatter,
-)
 from separatrix.rows.schema import unit_weights
 
 if TYPE_CHECKING:
     from separatrix.bayes.predictive import PredictiveDistribution
-
+    from separatrix.conformal.base import Coverage
 
 # -------------------------------------------------------------------------------------------------
 # Predictive distributions of rows: given, or those of a fitted model.
@@ -129,7 +114,7 @@ class PredictiveBandDisplay(Display):
     column: str = "x"
     target: str = "y"
     display: str = ""
-    max_points: int = MAX_POINTS
+    max_points: int = marks.MAX_POINTS
 
     title: ClassVar[str] = "Predictive band"
 
@@ -218,27 +203,27 @@ class PredictiveBandDisplay(Display):
     @property
     def heading(self) -> str:
         """The title with the name of the column."""
-        return f"{self.title} along {short_name(self.column)}"
+        return f"{self.title} along {style.short_name(self.column)}"
 
     @property
     def description(self) -> str:
         """The caption, after what is drawn."""
         return (
             f"Mean and {level_text(self.level)} predictive intervals along "
-            f"{short_name(self.column)}. {self.caption}"
+            f"{style.short_name(self.column)}. {self.caption}"
         )
 
     @property
     def caption(self) -> str:
         """The mean at both ends, the narrowest and the widest interval, the points within."""
         width = np.diff(self.intervals, axis=1).ravel()
-        ends = [value_text(self.x[i], self.display) for i in (0, -1)]
+        ends = [style.value_text(self.x[i], self.display) for i in (0, -1)]
         wide, tight = int(width.argmax()), int(width.argmin())
         text = (
             f"From {number(self.mean[0], 3)} at {ends[0]} to {number(self.mean[-1], 3)} at "
             f"{ends[1]}. The intervals are {number(width[tight], 3)} wide near "
-            f"{value_text(self.x[tight], self.display)} and {number(width[wide], 3)} near "
-            f"{value_text(self.x[wide], self.display)}."
+            f"{style.value_text(self.x[tight], self.display)} and {number(width[wide], 3)} near "
+            f"{style.value_text(self.x[wide], self.display)}."
         )
         if self.points is None or not len(self.points):
             return text
@@ -246,7 +231,7 @@ class PredictiveBandDisplay(Display):
         return f"{text} {100 * self.within:.1f} % of {rows} are within the band."
 
     def _draw(self, ax: Any) -> None:
-        fill_band(
+        marks.fill_band(
             ax,
             self.x,
             *self.intervals.T,
@@ -255,12 +240,12 @@ class PredictiveBandDisplay(Display):
         )
         if self.points is not None and len(self.points):
             at, y = np.asarray(self.points, dtype=float).T
-            scatter(ax, at, y, max_points=self.max_points)
+            marks.scatter(ax, at, y, max_points=self.max_points)
             ax.plot([], [], "o", ms=3.4, mew=0, color=style.BLUE, label="actual")
         ax.plot(self.x, self.mean, color=style.ORANGE, label="predicted")
         ax.margins(x=0.02)
         style.style_axes(ax)
-        value_axis(ax.xaxis, self.display)
+        style.value_axis(ax.xaxis, self.display)
         ax.set_xlabel(style.label_text(self.column, 40))
         ax.set_ylabel(style.label_text(self.target, 30))
         ax.legend(frameon=False, fontsize=8.5, loc="best", handlelength=1.6)
@@ -383,10 +368,10 @@ class PredictiveIntervalDisplay(Display):
             f"{level_text(self.level)} interval. Half of the intervals are narrower than "
             f"{number(float(np.median(width)), 3)}; the widest is {number(float(width.max()), 3)}."
         )
-        names = row_names(self.row_labels, n)
+        names = marks.row_names(self.row_labels, n)
         half = np.maximum(width / 2, np.finfo(float).tiny)
         away = np.where(self.outside, np.abs(self.actual - self.intervals.mean(axis=1)) / half, 0.0)
-        far = [name_row(names[i]) for i in largest(away) if away[i] > 0]
+        far = [marks.name_row(names[i]) for i in marks.largest(away) if away[i] > 0]
         if far:
             text += f" Farthest outside: {join_words(far)}."
         if n > self.max_shown:
@@ -399,7 +384,7 @@ class PredictiveIntervalDisplay(Display):
         low, high = self.intervals[shown].T
         half = 0.36
         boxes = np.stack([place - half, place + half, low, high], axis=1)
-        fill_boxes(ax, boxes, style.ORANGE, 0.22)
+        marks.fill_boxes(ax, boxes, style.ORANGE, 0.22)
         ax.plot(place, self.predicted[shown], color=style.ORANGE, linewidth=1.2, label="predicted")
         out, y = self.outside[shown], self.actual[shown]
         size = 3.4 if shown.size > 60 else 4.2
@@ -420,7 +405,7 @@ class PredictiveIntervalDisplay(Display):
         ax.autoscale_view()
         ax.set_xlim(0, shown.size + 1)
         style.style_axes(ax, grid="y")
-        value_axis(ax.yaxis, self.display)
+        style.value_axis(ax.yaxis, self.display)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("rows by increasing prediction")
         ax.set_ylabel("target")
@@ -579,8 +564,10 @@ class CoverageDisplay(Display):
             ax.plot([level, level], ends, color=color, linewidth=1.0, alpha=0.7)
             ax.plot([level], [value], "s" if away else "o", ms=4.5, color=color)
         look: dict[str, Any] = {"color": style.MUTED, "fontsize": 8.5}
-        annotate(ax, "intervals too wide", (0.03, 0.96), (0, 0), "axes fraction", va="top", **look)
-        annotate(ax, "too narrow", (0.97, 0.04), (0, 0), "axes fraction", ha="right", **look)
+        marks.annotate(
+            ax, "intervals too wide", (0.03, 0.96), (0, 0), "axes fraction", va="top", **look
+        )
+        marks.annotate(ax, "too narrow", (0.97, 0.04), (0, 0), "axes fraction", ha="right", **look)
         ax.set_xlim(-0.01, 1.02)
         ax.set_ylim(-0.02, 1.03)
         style.style_axes(ax)
@@ -725,7 +712,7 @@ class PITDisplay(Display):
         ax.set_ylim(0, 1.06 * max(float(self.proportions.max()), high))
         ax.set_xlim(-0.01, 1.01)
         look = {"ha": "right", "color": style.MUTED}
-        annotate(ax, "gray: 95 % of bars expected", (1, 1), (0, 3), "axes fraction", **look)
+        marks.annotate(ax, "gray: 95 % of bars expected", (1, 1), (0, 3), "axes fraction", **look)
         style.style_axes(ax, grid="y")
         style.percent_axis(ax.yaxis)
         ax.set_xlabel("F(y), predictive probability of a smaller target")
@@ -777,7 +764,7 @@ class StandardizedResidualDisplay(Display):
     predicted: Floats
     residuals: Floats
     row_labels: Sequence[object] | None = None
-    max_points: int = MAX_POINTS
+    max_points: int = marks.MAX_POINTS
 
     title: ClassVar[str] = "Standardized residuals"
 
@@ -788,14 +775,16 @@ class StandardizedResidualDisplay(Display):
         predictive: PredictiveDistribution,
         *,
         row_labels: Any = None,
-        max_points: int = MAX_POINTS,
+        max_points: int = marks.MAX_POINTS,
     ) -> Self:
         """From observed targets and their predictive distributions."""
         z = predictive.residuals(check_observed(y, predictive))
         return cls(np.asarray(predictive.mean, dtype=float), z, row_labels, max_points)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, max_points: int = MAX_POINTS) -> Self:
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, max_points: int = marks.MAX_POINTS
+    ) -> Self:
         """From a fitted model with ``predictive`` (or ``return_std``) and rows it has not seen."""
         return cls.from_predictions(y, predictive_of(model, X), max_points=max_points)
 
@@ -812,18 +801,234 @@ class StandardizedResidualDisplay(Display):
         return (
             f"{plural(z.size, 'row')}: mean {number(float(z.mean()), 2)}, standard deviation "
             f"{number(float(z.std()), 3)}; {beyond:.1f} % beyond ±1.96 (normal distribution: 5 %). "
-            f"Largest: {largest_rows(z, self.row_labels, 3)}."
+            f"Largest: {marks.largest_rows(z, self.row_labels, 3)}."
         )
 
     def _draw(self, ax: Any) -> None:
-        reference_line(ax, 0.0)
+        marks.reference_line(ax, 0.0)
         for end in (-WITHIN, WITHIN):
             ax.axhline(end, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
-        scatter(ax, self.predicted, self.residuals, max_points=self.max_points)
-        trend = running_mean(self.predicted, self.residuals)
+        marks.scatter(ax, self.predicted, self.residuals, max_points=self.max_points)
+        trend = marks.running_mean(self.predicted, self.residuals)
         if trend is not None:
             ax.plot(*trend, color=style.ORANGE)
-        mark_largest(ax, self.predicted, self.residuals, self.residuals, self.row_labels)
+        marks.mark_largest(ax, self.predicted, self.residuals, self.residuals, self.row_labels)
         style.style_axes(ax)
         ax.set_xlabel("predicted value")
         ax.set_ylabel("residual in predicted deviations")
+
+
+# -------------------------------------------------------------------------------------------------
+# Coverage of intervals or sets in each category, against their level.
+
+
+@dataclass(eq=False)
+class CategoryCoverageDisplay(Display):
+    """Proportion of covered rows in each category, with exact intervals.
+
+    The line is the level that was asked for. Coverage that is guaranteed on average may differ
+    between categories, unless each is calibrated by itself. Orange intervals are wholly below the
+    level.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The categories: classes, or values of a column.
+    coverage : ndarray of shape (k,)
+        Proportion of covered rows of each.
+    intervals : ndarray of shape (k, 2)
+        95 % intervals of the proportions.
+    level : float, default=0.9
+        The level of the intervals or sets.
+    max_shown : int, default=20
+        Number of categories drawn at most, the least covered first.
+
+    Attributes
+    ----------
+    shown : list of int
+        Positions of the categories drawn.
+
+    See Also
+    --------
+    SetSizeDisplay : How many labels the sets hold.
+    CoverageDisplay : Coverage against the level.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import CategoryCoverageDisplay
+    >>> display = CategoryCoverageDisplay(("a", "b"), [0.95, 0.7], [[0.9, 0.98], [0.6, 0.79]])
+    >>> display.description
+    'Coverage by category at the level 90 %: b 70.0 % (60.0 to 79.0 %); a 95.0 % (90.0 to 98.0 %). 1 of 2 categories is below the level.'
+    """  # noqa: E501
+
+    names: Sequence[str]
+    coverage: Floats
+    intervals: Floats
+    level: float = 0.9
+    max_shown: int = 20
+
+    title: ClassVar[str] = "Coverage by category"
+
+    def __post_init__(self) -> None:
+        self.coverage = np.asarray(self.coverage, dtype=float).ravel()
+        self.intervals = np.asarray(self.intervals, dtype=float).reshape(-1, 2)
+        if not len(self.names):
+            raise InputError("There is no category whose coverage could be drawn.")
+        if not len(self.names) == len(self.coverage) == len(self.intervals):
+            raise InputError(
+                f"{len(self.names)} names, {len(self.coverage)} proportions and "
+                f"{len(self.intervals)} intervals."
+            )
+
+    @classmethod
+    def from_coverage(cls, coverage: Coverage) -> Self:
+        """From what ``coverage`` of a conformal model returns."""
+        parts = coverage.by_category
+        return cls(
+            tuple(str(name) for name in parts),
+            np.array([part.proportion for part in parts.values()]),
+            np.array([part.interval for part in parts.values()]),
+            coverage.level,
+        )
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, y: Any, *, level: float = 0.9) -> Self:
+        """From a conformal model and rows that it has not seen."""
+        return cls.from_coverage(model.coverage(X, y, level=level))
+
+    @property
+    def shown(self) -> list[int]:
+        """Positions of the categories drawn, the least covered first."""
+        return [int(j) for j in np.argsort(self.coverage, kind="stable")[: self.max_shown]]
+
+    @property
+    def _below(self) -> Any:
+        return self.intervals[:, 1] < self.level
+
+    @property
+    def description(self) -> str:
+        """The caption, after what is drawn and the least covered categories."""
+        parts = [
+            f"{self.names[j]} {100 * self.coverage[j]:.1f} % "
+            f"({100 * self.intervals[j, 0]:.1f} to {100 * self.intervals[j, 1]:.1f} %)"
+            for j in self.shown[:3]
+        ]
+        text = f"Coverage by category at the level {level_text(self.level)}: {'; '.join(parts)}."
+        return f"{text} {self.caption}"
+
+    @property
+    def caption(self) -> str:
+        """How many categories are below the level."""
+        count, total = int(self._below.sum()), len(self.names)
+        verb = "is" if count == 1 else "are"
+        noun = plural(total, "category", "categories")
+        text = f"{count} of {noun} {verb} below the level."
+        return (
+            text if total <= len(self.shown) else f"{text} The first {len(self.shown)} are shown."
+        )
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """As tall as the list is long."""
+        return style.WIDTH, 0.95 + 0.2 * max(4, len(self.shown))
+
+    def _draw(self, ax: Any) -> None:
+        shown = self.shown
+        marks.reference_line(ax, self.level, horizontal=False)
+        for row, j in enumerate(shown):
+            color = style.ORANGE if self._below[j] else style.BLUE
+            ax.plot(self.intervals[j], [row, row], color=color, linewidth=1.4)
+            ax.plot([self.coverage[j]], [row], "s" if self._below[j] else "o", ms=5, color=color)
+        ax.set_yticks(range(len(shown)), [style.label_text(self.names[j]) for j in shown])
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+        style.style_axes(ax, grid="x")
+        style.percent_axis(ax.xaxis)
+        ax.set_xlabel(f"rows covered at the level {level_text(self.level)}")
+
+
+# -------------------------------------------------------------------------------------------------
+# How many labels conformal sets hold.
+
+
+@dataclass(eq=False)
+class SetSizeDisplay(Display):
+    """Histogram of the numbers of labels in sets of a guaranteed coverage.
+
+    Sets of one label are decisions; larger ones say which labels cannot be told apart. An empty set
+    is a row that resembles none of the classes enough.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (K + 1,)
+        The number of sets with 0, 1, …, K labels.
+    level : float, default=0.9
+        The level of the sets.
+
+    Attributes
+    ----------
+    mean : float
+        Mean number of labels.
+
+    See Also
+    --------
+    CategoryCoverageDisplay : How often the sets hold the label, by class.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import SetSizeDisplay
+    >>> SetSizeDisplay([1, 90, 9, 0]).description
+    'Labels in a set at the level 90 %: 1 empty, 90 of one label, 9 of more. 1.08 labels on average over 100 rows.'
+    """  # noqa: E501
+
+    counts: Floats
+    level: float = 0.9
+
+    title: ClassVar[str] = "Labels in a set"
+
+    def __post_init__(self) -> None:
+        self.counts = np.asarray(self.counts, dtype=float).ravel()
+        if len(self.counts) < 2 or not self.counts.sum() > 0:
+            raise InputError("There is no set whose labels could be counted.")
+
+    @classmethod
+    def from_sets(cls, sets: Any, *, level: float = 0.9) -> Self:
+        """From which labels are in the set of every row (n x K)."""
+        inside = np.asarray(sets, dtype=bool)
+        counts = np.bincount(inside.sum(axis=1), minlength=inside.shape[1] + 1)
+        return cls(counts.astype(float), level)
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, *, level: float = 0.9) -> Self:
+        """From a conformal classifier and rows that it has not seen."""
+        return cls.from_sets(model.predict_set(X, level=level), level=level)
+
+    @property
+    def mean(self) -> float:
+        """Mean number of labels."""
+        return float(np.average(np.arange(len(self.counts)), weights=self.counts))
+
+    @property
+    def description(self) -> str:
+        """The caption, after how many sets are empty, of one label, and larger."""
+        more = self.counts[2:].sum()
+        return (
+            f"Labels in a set at the level {level_text(self.level)}: {self.counts[0]:g} empty, "
+            f"{self.counts[1]:g} of one label, {more:g} of more. {self.caption}"
+        )
+
+    @property
+    def caption(self) -> str:
+        """The mean."""
+        rows = plural(round(float(self.counts.sum())), "row")
+        return f"{self.mean:.3g} labels on average over {rows}."
+
+    def _draw(self, ax: Any) -> None:
+        used = int(np.flatnonzero(self.counts)[-1]) + 1
+        sizes = np.arange(max(used, 2))
+        ax.bar(sizes, self.counts[: len(sizes)] / self.counts.sum(), width=0.7, color=style.BLUE)
+        style.style_axes(ax, grid="y")
+        if len(sizes) <= 12:  # sizes of sets that get a tick each
+            ax.set_xticks(sizes)
+        style.percent_axis(ax.yaxis)
+        ax.set_xlabel(f"labels in the set at the level {level_text(self.level)}")
+        ax.set_ylabel("rows")

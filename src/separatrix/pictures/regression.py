@@ -13,31 +13,9 @@ from separatrix.estimators.inference import inference
 from separatrix.formatting import join_words, number, plural
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
-from separatrix.pictures.columns import value_axis, value_text
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import design_deviations
-from separatrix.pictures.points import (
-    MAX_POINTS,
-    annotate,
-    largest,
-    largest_rows,
-    mark_largest,
-    name_row,
-    reference_line,
-    row_names,
-    running_mean,
-    scatter,
-)
-from separatrix.pictures.style import (
-    BLUE,
-    MUTED,
-    ORANGE,
-    PAPER,
-    TALL,
-    WIDTH,
-    label_text,
-    style_axes,
-)
 
 # -------------------------------------------------------------------------------------------------
 # Coefficients with confidence intervals, standardized, with the raw ones beside them.
@@ -163,22 +141,22 @@ class CoefficientDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """As tall as the list is long."""
-        return WIDTH, 0.95 + 0.2 * max(4, len(self.shown))
+        return style.WIDTH, 0.95 + 0.2 * max(4, len(self.shown))
 
     def _draw(self, ax: Any) -> None:
         shown, unit = self.shown, self.unit
         position = -np.arange(len(shown), dtype=float)
-        reference_line(ax, 0.0, horizontal=False)
+        marks.reference_line(ax, 0.0, horizontal=False)
         for at, j in zip(position, shown, strict=True):
-            color = BLUE if self.excludes_zero[j] else MUTED
+            color = style.BLUE if self.excludes_zero[j] else style.MUTED
             if self.intervals is not None:
                 ax.plot(self.intervals[j] * unit[j], [at, at], color=color, linewidth=1.4)
-            fill = color if self.excludes_zero[j] else PAPER
+            fill = color if self.excludes_zero[j] else style.PAPER
             value = self.estimates[j] * unit[j]
             ax.plot([value], [at], "o", ms=5, mfc=fill, mec=color, mew=1.2)
-        ax.set_yticks(position, [label_text(self.names[j], 20) for j in shown])
+        ax.set_yticks(position, [style.label_text(self.names[j], 20) for j in shown])
         ax.set_ylim(position[-1] - 0.7, 0.7)
-        style_axes(ax, grid="x")
+        style.style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         if self.scale is None:
             ax.set_xlabel("coefficient")
@@ -186,10 +164,10 @@ class CoefficientDisplay(Display):
         ax.set_xlabel(self.axis_label)
         raw = ax.secondary_yaxis("right")
         raw.set_yticks(position, [number(self.estimates[j], 3) for j in shown])
-        raw.tick_params(length=0, labelcolor=MUTED)
+        raw.tick_params(length=0, labelcolor=style.MUTED)
         raw.spines["right"].set_visible(False)
         raw.patch.set_visible(False)
-        annotate(ax, "per unit", (1, 1), (6, 3), "axes fraction", color=MUTED)
+        marks.annotate(ax, "per unit", (1, 1), (6, 3), "axes fraction", color=style.MUTED)
 
 
 def _scored(model: Any) -> str:
@@ -216,13 +194,13 @@ class FittedValueDisplay(Display):
     fitted: Floats
     residuals: Floats
     row_labels: Sequence[object] | None = None
-    max_points: int = MAX_POINTS
+    max_points: int = marks.MAX_POINTS
 
     axis: ClassVar[str]
 
     @classmethod
     def from_predictions(
-        cls, y: Any, predicted: Any, *, row_labels: Any = None, max_points: int = MAX_POINTS
+        cls, y: Any, predicted: Any, *, row_labels: Any = None, max_points: int = marks.MAX_POINTS
     ) -> Self:
         """From observed and predicted targets."""
         truth, fitted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
@@ -231,7 +209,9 @@ class FittedValueDisplay(Display):
         return cls(fitted, truth - fitted, row_labels, max_points)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, max_points: int = MAX_POINTS) -> Self:
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, max_points: int = marks.MAX_POINTS
+    ) -> Self:
         """From a fitted regressor and rows with their targets."""
         return cls.from_predictions(y, model.predict(X), max_points=max_points)
 
@@ -242,14 +222,14 @@ class FittedValueDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         values = self.values
-        scatter(ax, self.fitted, values, max_points=self.max_points)
-        trend = running_mean(self.fitted, values)
+        marks.scatter(ax, self.fitted, values, max_points=self.max_points)
+        trend = marks.running_mean(self.fitted, values)
         if trend is not None:
-            ax.plot(*trend, color=ORANGE)
-        mark_largest(ax, self.fitted, values, values, self.row_labels)
+            ax.plot(*trend, color=style.ORANGE)
+        marks.mark_largest(ax, self.fitted, values, values, self.row_labels)
         ax.set_xlabel("fitted value")
         ax.set_ylabel(self.axis)
-        style_axes(ax)
+        style.style_axes(ax)
 
 
 @describe_parameters
@@ -293,14 +273,14 @@ class ResidualDisplay(FittedValueDisplay):
             f"{number(_rounded_mean(self.residuals), 3)} and standard deviation "
             f"{number(float(self.residuals.std()), 3)}."
         )
-        trend = running_mean(self.fitted, self.residuals)
+        trend = marks.running_mean(self.fitted, self.residuals)
         if trend is not None:
             low, high = float(trend[1].min()), float(trend[1].max())
             text += f" Their running mean lies between {number(low, 2)} and {number(high, 2)}."
-        return f"{text} Largest: {largest_rows(self.residuals, self.row_labels, 3)}."
+        return f"{text} Largest: {marks.largest_rows(self.residuals, self.row_labels, 3)}."
 
     def _draw(self, ax: Any) -> None:
-        reference_line(ax, 0.0)
+        marks.reference_line(ax, 0.0)
         super()._draw(ax)
 
 
@@ -354,9 +334,9 @@ class ScaleLocationDisplay(FittedValueDisplay):
     @property
     def caption(self) -> str:
         """The running mean at both ends, the rank correlation, and the largest rows."""
-        trend = running_mean(self.fitted, self.values)
-        names = row_names(self.row_labels, self.values.size)
-        far = join_words([name_row(names[i]) for i in largest(self.values)])
+        trend = marks.running_mean(self.fitted, self.values)
+        names = marks.row_names(self.row_labels, self.values.size)
+        far = join_words([marks.name_row(names[i]) for i in marks.largest(self.values)])
         if trend is None:
             return f"Too few rows for a trend in the size of the residuals. Largest: {far}."
         from scipy.stats import spearmanr
@@ -427,8 +407,8 @@ class QuantileQuantileDisplay(Display):
         beyond2, beyond3 = (100 * float(np.mean(np.abs(z) > k)) for k in (2, 3))
         return (
             f"{beyond2:.1f} % lie beyond ±2 and {beyond3:.1f} % beyond ±3 (normal distribution: "
-            f"4.6 % and 0.3 %); skewness "
-            f"{number(float(np.mean(z**3)), 2)}. Largest: {largest_rows(z, self.row_labels, 2)}."
+            f"4.6 % and 0.3 %); skewness {number(float(np.mean(z**3)), 2)}. "
+            f"Largest: {marks.largest_rows(z, self.row_labels, 2)}."
         )
 
     def _draw(self, ax: Any) -> None:
@@ -444,13 +424,13 @@ class QuantileQuantileDisplay(Display):
             middle = np.linspace(tail, z.size - tail - 1, points).astype(int)
             shown = np.unique(np.concatenate([shown[:tail], middle, shown[-tail:]]))
         ends = expected[[0, -1]]
-        ax.plot(ends, ends, color=MUTED, linewidth=0.9)
-        scatter(ax, expected[shown], z[order][shown])
+        ax.plot(ends, ends, color=style.MUTED, linewidth=0.9)
+        marks.scatter(ax, expected[shown], z[order][shown])
         ax.margins(0.06)
         rank = np.empty(z.size, dtype=int)
         rank[order] = np.arange(z.size)
-        mark_largest(ax, expected[rank], z, z, self.row_labels)
-        style_axes(ax)
+        marks.mark_largest(ax, expected[rank], z, z, self.row_labels)
+        style.style_axes(ax)
         ax.set_xlabel("normal quantile")
         ax.set_ylabel("standardized residual")
 
@@ -519,13 +499,13 @@ class LeverageDisplay(Display):
     residuals: Floats
     n_parameters: int
     row_labels: Sequence[object] | None = None
-    max_points: int = MAX_POINTS
+    max_points: int = marks.MAX_POINTS
 
     title: ClassVar[str] = "Residuals against leverage"
 
     @classmethod
     def from_estimator(
-        cls, model: Any, *, row_labels: Any = None, max_points: int = MAX_POINTS
+        cls, model: Any, *, row_labels: Any = None, max_points: int = marks.MAX_POINTS
     ) -> Self:
         """From a fitted least-squares model that stores its training rows."""
         fit_inference = inference(model)
@@ -548,7 +528,7 @@ class LeverageDisplay(Display):
         n_parameters: int | None = None,
         *,
         row_labels: Any = None,
-        max_points: int = MAX_POINTS,
+        max_points: int = marks.MAX_POINTS,
     ) -> Self:
         """From raw residuals, each divided by its own standard deviation σ√(1 − h).
 
@@ -572,7 +552,7 @@ class LeverageDisplay(Display):
         *,
         w: Any = None,
         row_labels: Any = None,
-        max_points: int = MAX_POINTS,
+        max_points: int = marks.MAX_POINTS,
     ) -> Self:
         """From the design matrix and the residuals of a least-squares fit with an intercept.
 
@@ -609,7 +589,7 @@ class LeverageDisplay(Display):
         h = self.leverage
         text = (
             f"{plural(beyond, 'row')} of {cook.size:,} beyond a Cook's distance of 0.5. "
-            f"Most influential: {largest_rows(cook, self.row_labels, 2)}. Largest leverage "
+            f"Most influential: {marks.largest_rows(cook, self.row_labels, 2)}. Largest leverage "
             f"{number(float(h.max()), 2)}, mean {number(float(h.mean()), 2)}."
         )
         return text + (f" {plural(exact, 'row')} with leverage 1 not shown." if exact else "")
@@ -617,15 +597,17 @@ class LeverageDisplay(Display):
     def _draw(self, ax: Any) -> None:
         cook = self.cooks_distance
         defined = np.isfinite(cook)
-        reference_line(ax, 0.0)
-        scatter(ax, self.leverage[defined], self.residuals[defined], max_points=self.max_points)
+        marks.reference_line(ax, 0.0)
+        marks.scatter(
+            ax, self.leverage[defined], self.residuals[defined], max_points=self.max_points
+        )
         ax.margins(x=0.08, y=0.1)
         ax.set_xlim(left=0)
-        mark_largest(ax, self.leverage, self.residuals, cook, self.row_labels)
+        marks.mark_largest(ax, self.leverage, self.residuals, cook, self.row_labels)
         ax.set_xlim(ax.get_xlim())
         ax.set_ylim(ax.get_ylim())
         self._contours(ax)
-        style_axes(ax)
+        style.style_axes(ax)
         ax.set_xlabel("leverage")
         ax.set_ylabel("standardized residual")
 
@@ -636,11 +618,11 @@ class LeverageDisplay(Display):
         for level, dash in zip(LEVELS, ((0, (4, 3)), "solid"), strict=True):
             r = np.sqrt(level * self.n_parameters * (1 - h) / h)
             for sign in (1, -1):
-                ax.plot(h, sign * r, color=ORANGE, linewidth=1.0, linestyle=dash)
+                ax.plot(h, sign * r, color=style.ORANGE, linewidth=1.0, linestyle=dash)
             inside = np.flatnonzero(r < high)
             if inside.size:
-                style = {"va": "center", "color": MUTED, "annotation_clip": False}
-                annotate(ax, f"Cook {level:g}", (h[-1], r[-1]), (3, 0), **style)
+                look = {"va": "center", "color": style.MUTED, "annotation_clip": False}
+                marks.annotate(ax, f"Cook {level:g}", (h[-1], r[-1]), (3, 0), **look)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -689,11 +671,11 @@ class PredictedActualDisplay(Display):
     actual: Floats
     predicted: Floats
     row_labels: Sequence[object] | None = None
-    max_points: int = MAX_POINTS
+    max_points: int = marks.MAX_POINTS
     display: str = ""
 
     title: ClassVar[str] = "Predicted against actual values"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     @classmethod
     def from_predictions(
@@ -702,7 +684,7 @@ class PredictedActualDisplay(Display):
         predicted: Any,
         *,
         row_labels: Any = None,
-        max_points: int = MAX_POINTS,
+        max_points: int = marks.MAX_POINTS,
         display: str = "",
     ) -> Self:
         """From observed and predicted targets."""
@@ -712,7 +694,9 @@ class PredictedActualDisplay(Display):
         return cls(truth, answers, row_labels, max_points, display)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, max_points: int = MAX_POINTS) -> Self:
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, max_points: int = marks.MAX_POINTS
+    ) -> Self:
         """From a fitted regressor and rows with their targets."""
         return cls.from_predictions(y, model.predict(X), max_points=max_points)
 
@@ -732,11 +716,12 @@ class PredictedActualDisplay(Display):
     def caption(self) -> str:
         """Rows, R², the median error, and the three largest errors."""
         error = np.abs(self.actual - self.predicted)
-        names = row_names(self.row_labels, error.size)
+        names = marks.row_names(self.row_labels, error.size)
         far = [
-            f"{name_row(names[i])} (predicted {value_text(self.predicted[i], self.display)}, "
-            f"actually {value_text(self.actual[i], self.display)})"
-            for i in largest(error)
+            f"{marks.name_row(names[i])} "
+            f"(predicted {style.value_text(self.predicted[i], self.display)}, "
+            f"actually {style.value_text(self.actual[i], self.display)})"
+            for i in marks.largest(error)
         ]
         fit = "" if np.isnan(self.r_squared) else f": R² {number(self.r_squared, 3)}"
         return (
@@ -749,20 +734,22 @@ class PredictedActualDisplay(Display):
         low, high = float(values.min()), float(values.max())
         pad = 0.04 * (high - low) or 1.0
         ends = np.array([low - pad, high + pad])
-        ax.plot(ends, ends, color=MUTED, linewidth=0.9)
+        ax.plot(ends, ends, color=style.MUTED, linewidth=0.9)
         # below the line, where no error of a large value is: its name stands at the other end
-        look = {"ha": "right", "va": "bottom", "color": MUTED, "fontsize": 8}
-        annotate(ax, "line: actual = predicted", (0.99, 0.02), (0, 0), "axes fraction", **look)
-        scatter(ax, self.predicted, self.actual, max_points=self.max_points)
-        trend = running_mean(self.predicted, self.actual)
+        look = {"ha": "right", "va": "bottom", "color": style.MUTED, "fontsize": 8}
+        marks.annotate(
+            ax, "line: actual = predicted", (0.99, 0.02), (0, 0), "axes fraction", **look
+        )
+        marks.scatter(ax, self.predicted, self.actual, max_points=self.max_points)
+        trend = marks.running_mean(self.predicted, self.actual)
         if trend is not None:
-            ax.plot(*trend, color=ORANGE)
+            ax.plot(*trend, color=style.ORANGE)
         ax.set_xlim(*ends)
         ax.set_ylim(*ends)
         error = self.actual - self.predicted
-        mark_largest(ax, self.predicted, self.actual, error, self.row_labels)
-        style_axes(ax)
+        marks.mark_largest(ax, self.predicted, self.actual, error, self.row_labels)
+        style.style_axes(ax)
         for axis in (ax.xaxis, ax.yaxis):
-            value_axis(axis, self.display)
+            style.value_axis(axis, self.display)
         ax.set_xlabel("predicted")
         ax.set_ylabel("actual")

@@ -12,22 +12,10 @@ from separatrix.arrays import Floats, NDArray
 from separatrix.formatting import join_words, number, plural, score_info, score_text
 from separatrix.messages import InputError
 from separatrix.parameters import describe_parameters
+from separatrix.pictures import marks, style
 from separatrix.pictures.decisions import draw_contour, fill_regions
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import column_names, like, require_fitted
-from separatrix.pictures.points import MAX_POINTS, fill_band, mark_value, scatter
-from separatrix.pictures.style import (
-    BLUE,
-    MUTED,
-    ORANGE,
-    SERIES,
-    TALL,
-    label_text,
-    log_axis,
-    score_axis_right,
-    style_axes,
-    text_color,
-)
 from separatrix.probability.decision_surface import (
     DecisionFunctionSurface,
     decision_function_surface,
@@ -81,10 +69,10 @@ class SupportVectorDisplay(Display):
     y: NDArray[np.intp]
     labels: Sequence[str]
     support: NDArray[np.bool_]
-    max_points: int = MAX_POINTS
+    max_points: int = marks.MAX_POINTS
 
     title: ClassVar[str] = "Support vectors and margins"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     @classmethod
     def from_estimator(
@@ -130,21 +118,23 @@ class SupportVectorDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         at, f = self.surface, self.surface.values
-        fill_regions(ax, at.x, at.y, np.stack([-f, f], axis=2), SERIES[:2], (0.1, 0.1))
-        for level, style in ((-1.0, "dashed"), (0.0, "solid"), (1.0, "dashed")):
-            draw_contour(ax, at.x, at.y, f, level, style)
+        fill_regions(ax, at.x, at.y, np.stack([-f, f], axis=2), style.SERIES[:2], (0.1, 0.1))
+        for level, dashes in ((-1.0, "dashed"), (0.0, "solid"), (1.0, "dashed")):
+            draw_contour(ax, at.x, at.y, f, level, dashes)
         limit = 0 if len(at.points) > self.max_points else self.max_points
         for k, label in enumerate(self.labels):
             point = at.points[self.y == k]
             if len(point):
-                scatter(ax, point[:, 0], point[:, 1], max_points=limit, color=SERIES[k], groups=2)
-                ax.plot([], [], "o", ms=5, color=SERIES[k], label=label_text(label, 18))
+                marks.scatter(
+                    ax, point[:, 0], point[:, 1], max_points=limit, color=style.SERIES[k], groups=2
+                )
+                ax.plot([], [], "o", ms=5, color=style.SERIES[k], label=style.label_text(label, 18))
         self._rings(ax)
         ax.set_xlim(at.x[0], at.x[-1])
         ax.set_ylim(at.y[0], at.y[-1])
-        style_axes(ax, grid=None)
-        ax.set_xlabel(label_text(at.names[0], 44))
-        ax.set_ylabel(label_text(at.names[1], 36))
+        style.style_axes(ax, grid=None)
+        ax.set_xlabel(style.label_text(at.names[0], 44))
+        ax.set_ylabel(style.label_text(at.names[1], 36))
         look = {"facecolor": "none", "edgecolor": "none", "fontsize": 8.5}
         ax.legend(frameon=True, fancybox=False, loc="best", **look)
 
@@ -155,7 +145,7 @@ class SupportVectorDisplay(Display):
         # More support vectors than this are not ringed one by one.
         if not len(point) or len(points) > self.max_points or len(point) > 500:
             return
-        look = {"mfc": "none", "mec": text_color(ax), "mew": 0.7, "linestyle": "none"}
+        look = {"mfc": "none", "mec": style.text_color(ax), "mew": 0.7, "linestyle": "none"}
         ax.plot(point[:, 0], point[:, 1], "o", ms=6.5, label="support vectors", **look)
 
 
@@ -271,16 +261,17 @@ class DualCoefficientDisplay(Display):
             # Points of a line.
             some = np.unique(np.linspace(0, distances.size - 1, 240).round().astype(int))
             zero, free, bounded = self.groups(label)
+            counts = f"{bounded:,} at C, {free:,} free, {zero:,} zero"
             ax.step(
                 np.append(0, rank[some]),
                 np.append(distances[0], distances[some]),
                 where="pre",
-                color=SERIES[i % len(SERIES)],
+                color=style.SERIES[i % len(style.SERIES)],
                 linestyle="-" if i % 2 == 0 else (0, (5, 2)),
-                label=f"{label_text(label, 16)}: {bounded:,} at C, {free:,} free, {zero:,} zero",
+                label=f"{style.label_text(label, 16)}: {counts}",
             )
-        ax.axhline(1.0, color=MUTED, linewidth=0.9)
-        style_axes(ax)
+        ax.axhline(1.0, color=style.MUTED, linewidth=0.9)
+        style.style_axes(ax)
         ax.set_ylim(-0.03, 1.2)
         ax.set_xlabel("rows of the class, sorted by dual coefficient")
         ax.set_ylabel("α / C" if self._bounded else "α / largest α")
@@ -427,21 +418,23 @@ class SVMPathDisplay(Display):
         return text
 
     def _draw(self, ax: Any) -> None:
-        ax.plot(self.Cs, self.n_support, color=BLUE, marker="." if self.Cs.size < 40 else "")
-        log_axis(ax)
+        ax.plot(self.Cs, self.n_support, color=style.BLUE, marker="." if self.Cs.size < 40 else "")
+        style.log_axis(ax)
         ax.set_ylim(0, 1.08 * max(float(self.n_support.max()), 1.0))
-        ax.set_ylabel("support vectors", color=BLUE)
-        style_axes(ax)
+        ax.set_ylabel("support vectors", color=style.BLUE)
+        style.style_axes(ax)
         ax.set_xlabel("C")
         if self.chosen is not None:
-            mark_value(ax, self.chosen, "chosen")
+            marks.mark_value(ax, self.chosen, "chosen")
         if self.scores is None or self.means is None:
             return
-        other = score_axis_right(ax, score_info(self.metric), ORANGE)
+        other = style.score_axis_right(ax, score_info(self.metric), style.ORANGE)
         if self.scores.shape[1] > 1:
             spread = self.scores.std(axis=1, ddof=1) / np.sqrt(self.scores.shape[1])
-            fill_band(other, self.Cs, self.means - spread, self.means + spread, color=ORANGE)
-        other.plot(self.Cs, self.means, color=ORANGE, linestyle=(0, (5, 2)))
+            marks.fill_band(
+                other, self.Cs, self.means - spread, self.means + spread, color=style.ORANGE
+            )
+        other.plot(self.Cs, self.means, color=style.ORANGE, linestyle=(0, (5, 2)))
 
 
 def _lower(name: str) -> str:

@@ -13,24 +13,9 @@ import numpy as np
 from separatrix.arrays import Floats, Ints
 from separatrix.formatting import number, plural
 from separatrix.messages import InputError
+from separatrix.pictures import marks, style
 from separatrix.pictures.display import Display
 from separatrix.pictures.inputs import column_names, labeled_rows, require_fitted
-from separatrix.pictures.points import BESIDE, annotate, fill_band, mark_point, scatter
-from separatrix.pictures.points import MAX_POINTS as MOST_DOTS
-from separatrix.pictures.style import (
-    BLUE,
-    GREEN,
-    GRID,
-    INK,
-    MUTED,
-    ORANGE,
-    PURPLE,
-    TALL,
-    group_style,
-    label_text,
-    percent_axis,
-    style_axes,
-)
 from separatrix.theory.half_spaces import Ball, HalfSpace
 from separatrix.theory.hypothesis_class import Hypothesis, IntervalUnion, Labels
 from separatrix.theory.polygons import BoxHypothesis, Polygon
@@ -96,7 +81,7 @@ class VersionSpaceDisplay(Display):
     n_columns: int = 2
 
     title: ClassVar[str] = "Version space of boxes"
-    figure_size: ClassVar[tuple[float, float]] = TALL
+    figure_size: ClassVar[tuple[float, float]] = style.TALL
 
     def __post_init__(self) -> None:
         self.x = np.asarray(self.x, dtype=float)
@@ -160,24 +145,29 @@ class VersionSpaceDisplay(Display):
         room = 0.08 * np.where(high > low, high - low, 1.0)
         low, high = low - room, high + room
         for code, label in enumerate(self.classes):
-            color, marker = group_style(code)
+            color, marker = style.group_style(code)
             members = self.x[self.codes == code]
-            scatter(
-                ax, members[:, 0], members[:, 1], color=color, marker=marker, max_points=MOST_DOTS
+            marks.scatter(
+                ax,
+                members[:, 0],
+                members[:, 1],
+                color=color,
+                marker=marker,
+                max_points=marks.MAX_POINTS,
             )
-            ax.plot([], [], marker, ms=5, color=color, label=label_text(label))
-            for faces, style in zip(self.boxes.get(label, ()), _STYLES, strict=False):
+            ax.plot([], [], marker, ms=5, color=color, label=style.label_text(label))
+            for faces, dashes in zip(self.boxes.get(label, ()), _STYLES, strict=False):
                 if (faces[0] > faces[1]).any():
                     continue
                 at, to = np.maximum(faces[0], low), np.minimum(faces[1], high)
                 fill = {"facecolor": color, "alpha": 0.16, "linewidth": 0}
-                line = {"fill": False, "edgecolor": color, "linewidth": 1.3, "linestyle": style}
-                ax.add_patch(Rectangle(tuple(at), *(to - at), **(line if style else fill)))
+                line = {"fill": False, "edgecolor": color, "linewidth": 1.3, "linestyle": dashes}
+                ax.add_patch(Rectangle(tuple(at), *(to - at), **(line if dashes else fill)))
         ax.set_xlim(low[0], high[0])
         ax.set_ylim(low[1], high[1])
-        style_axes(ax)
-        ax.set_xlabel(label_text(self.columns[0]))
-        ax.set_ylabel(label_text(self.columns[1]))
+        style.style_axes(ax)
+        ax.set_xlabel(style.label_text(self.columns[0]))
+        ax.set_ylabel(style.label_text(self.columns[1]))
         ax.legend(frameon=False, fontsize=9, ncols=4, loc="lower left", handlelength=1,
                   bbox_to_anchor=(0, 1), borderaxespad=0.2)  # fmt: skip
 
@@ -231,15 +221,15 @@ class ActiveCurveDisplay(Display):
     def _draw(self, ax: Any) -> None:
         labels = self.curve.labels.astype(float)
         for errors, color, marker, label in (
-            (self.curve.random, ORANGE, "s", "at random"),
-            (self.curve.queried, BLUE, "o", "queried"),
+            (self.curve.random, style.ORANGE, "s", "at random"),
+            (self.curve.queried, style.BLUE, "o", "queried"),
         ):
             mean, low, high = self.curve.interval(errors)
-            fill_band(ax, labels, low, high, color=color)
+            marks.fill_band(ax, labels, low, high, color=color)
             ax.plot(labels, mean, marker=marker, ms=4, color=color, label=label)
         ax.set_ylim(bottom=0)
-        style_axes(ax)
-        percent_axis(ax.yaxis)
+        style.style_axes(ax)
+        style.percent_axis(ax.yaxis)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("labels")
         ax.set_ylabel("test error")
@@ -342,7 +332,7 @@ class ShatteringDisplay(Display):
     def size(self) -> tuple[float, float]:
         """As tall as the plots need."""
         columns, rows = self._grid
-        return TALL[0], max(1.2, 0.3 + (TALL[0] - 0.3) * rows / columns * self._aspect)
+        return style.TALL[0], max(1.2, 0.3 + (style.TALL[0] - 0.3) * rows / columns * self._aspect)
 
     @property
     def _grid(self) -> tuple[int, int]:
@@ -380,14 +370,14 @@ class ShatteringDisplay(Display):
             _frame(ax, place(np.array([low, high])))
         _fill(ax, curves)
         for points, color, marker in (
-            (np.vstack(sides[0]), BLUE, "o"),
-            (np.vstack(sides[1]), ORANGE, "s"),
+            (np.vstack(sides[0]), style.BLUE, "o"),
+            (np.vstack(sides[1]), style.ORANGE, "s"),
         ):
             (dots,) = ax.plot(points[:, 0], points[:, 1], marker, ms=3.2, mew=0, color=color)
             dots.set_gid(f"dots-3.2{marker}")
         handles = [
             Line2D([], [], marker=m, color=c, linestyle="none", ms=4, label=text)
-            for c, m, text in ((BLUE, "o", "positive"), (ORANGE, "s", "negative"))
+            for c, m, text in ((style.BLUE, "o", "positive"), (style.ORANGE, "s", "negative"))
         ]
         ax.legend(
             handles=handles, frameon=False, fontsize=9, ncols=2, loc="lower left",
@@ -412,7 +402,7 @@ class ShatteringDisplay(Display):
 
 def _frame(ax: Any, ends: Floats) -> None:
     (a, b), (c, d) = ends
-    ax.plot([a, c, c, a, a], [b, b, d, d, b], color=GRID, linewidth=0.8, zorder=0)
+    ax.plot([a, c, c, a, a], [b, b, d, d, b], color=style.GRID, linewidth=0.8, zorder=0)
 
 
 def _fill(ax: Any, curves: list[Floats]) -> None:
@@ -425,7 +415,9 @@ def _fill(ax: Any, curves: list[Floats]) -> None:
     closed = [np.vstack([curve, curve[:1]]) for curve in curves]
     codes = [[Path.MOVETO, *[Path.LINETO] * (len(curve) - 2), Path.CLOSEPOLY] for curve in closed]
     path = Path(np.vstack(closed), [code for part in codes for code in part])
-    ax.add_patch(PathPatch(path, facecolor=BLUE, edgecolor=BLUE, alpha=0.22, linewidth=1.0))
+    ax.add_patch(
+        PathPatch(path, facecolor=style.BLUE, edgecolor=style.BLUE, alpha=0.22, linewidth=1.0)
+    )
 
 
 # -------------------------------------------------------------------------------------------------
@@ -629,16 +621,16 @@ class PACDisplay(Display):
         ends = np.array([simulation.interval for simulation in self.simulations])
         bounds = np.array([simulation.bound for simulation in self.simulations])
         if np.isfinite(bounds).any():
-            ax.plot(sizes, bounds, "s--", ms=4, color=ORANGE, label="bound of theory")
+            ax.plot(sizes, bounds, "s--", ms=4, color=style.ORANGE, label="bound of theory")
         reach = np.abs(ends - rates[:, None]).T
-        ax.errorbar(sizes, rates, yerr=reach, fmt="o-", ms=4, color=BLUE, label="observed")
+        ax.errorbar(sizes, rates, yerr=reach, fmt="o-", ms=4, color=style.BLUE, label="observed")
         delta = self.simulations[0].delta
-        ax.axhline(delta, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
+        ax.axhline(delta, color=style.MUTED, linewidth=1, linestyle=(0, (4, 3)))
         # with few rows both curves are far above
-        annotate(ax, f"δ = {delta:g}", (0, delta), (2, 3), BESIDE, ha="left")
+        marks.annotate(ax, f"δ = {delta:g}", (0, delta), (2, 3), marks.BESIDE, ha="left")
         ax.set_ylim(-0.03, 1.05)
-        style_axes(ax)
-        percent_axis(ax.yaxis)
+        style.style_axes(ax)
+        style.percent_axis(ax.yaxis)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("rows")
         ax.set_ylabel(f"error above {self.simulations[0].epsilon:g}")
@@ -720,9 +712,9 @@ class BiasVarianceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         at = np.arange(len(self.labels), dtype=float)
         lines = (
-            ("squared_bias", "squared bias", BLUE, "o", 0.0),
-            ("variance", "variance", ORANGE, "s", 0.0),
-            ("error", "error without the noise", GREEN, "^", 1.0),
+            ("squared_bias", "squared bias", style.BLUE, "o", 0.0),
+            ("variance", "variance", style.ORANGE, "s", 0.0),
+            ("error", "error without the noise", style.GREEN, "^", 1.0),
         )
         highest = 0.0
         for name, label, color, marker, less in lines:
@@ -730,17 +722,17 @@ class BiasVarianceDisplay(Display):
             values = np.array([getattr(result, name) for result in self.results]) - noise
             ends = np.array([getattr(result, f"{name}_interval") for result in self.results])
             if not all(result.exact for result in self.results):
-                fill_band(ax, at, ends[:, 0] - noise, ends[:, 1] - noise, color=color)
+                marks.fill_band(ax, at, ends[:, 0] - noise, ends[:, 1] - noise, color=color)
             ax.plot(at, values, marker=marker, ms=4, color=color, label=label)
             highest = max(highest, float(values[0]), float(values[self.best]))
         best = self.results[self.best]
         least = best.error - best.noise
-        mark_point(ax, at[self.best], least, "least error", color=PURPLE)
+        marks.mark_point(ax, at[self.best], least, "least error", color=style.PURPLE)
         # Errors of more than so many times the least are cut off.
         top = max(min(4.0 * least, 1.2 * self._largest()), 1.15 * highest)
         ax.set_ylim(min(0.0, -0.02 * top), top)
-        ax.set_xticks(at, [label_text(label, 12) for label in self.labels])
-        style_axes(ax)
+        ax.set_xticks(at, [style.label_text(label, 12) for label in self.labels])
+        style.style_axes(ax)
         ax.set_xlabel(self.complexity)
         ax.set_ylabel("mean squared error")
         ax.legend(frameon=False, fontsize=9, loc="best")
@@ -815,18 +807,27 @@ class FitsDisplay(Display):
         x = result.x[order, 0]
         for i, fit in enumerate(result.predictions[: self.max_fits]):
             label = "fits" if i == 0 else None
-            ax.plot(x, fit[order], color=MUTED, linewidth=0.6, alpha=0.6, label=label)
+            ax.plot(x, fit[order], color=style.MUTED, linewidth=0.6, alpha=0.6, label=label)
         ax.plot(
-            x, result.truth[order], color=INK, linewidth=1.4, linestyle=(0, (4, 3)), label="truth"
+            x,
+            result.truth[order],
+            color=style.INK,
+            linewidth=1.4,
+            linestyle=(0, (4, 3)),
+            label="truth",
         )
         ax.plot(
-            x, result.mean_prediction[order], color=ORANGE, linewidth=2, label="mean of the fits"
+            x,
+            result.mean_prediction[order],
+            color=style.ORANGE,
+            linewidth=2,
+            label="mean of the fits",
         )
         together = np.concatenate([result.truth, result.mean_prediction])
         low, high = float(together.min()), float(together.max())
         room = 0.6 * (high - low) + 2 * float(np.sqrt(np.median(result.prediction_variance)))
         ax.set_ylim(low - room - 1e-9, high + room + 1e-9)
-        style_axes(ax)
+        style.style_axes(ax)
         ax.set_xlabel("x")
         ax.set_ylabel("y")
         ax.legend(frameon=False, fontsize=9, loc="best")

@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix.estimators.inference import p_phrase
 from separatrix.formatting import number
-from separatrix.pictures.drawing import to_svgs
+from separatrix.pictures.svg import to_svgs
 from separatrix.report import figures, tables, verdict
 from separatrix.report.figures import Gallery
 from separatrix.storage.files import write_text

@@ -116,10 +116,10 @@ def annotate(
     at: tuple[float, float],
     offset: tuple[float, float] = (0, 0),
     coordinates: Any = "data",
-    **style: Any,
+    **look: Any,
 ) -> None:
     """Small text at a point, moved by ``offset`` in points."""
-    options = {"fontsize": 8.5, "textcoords": "offset points", **style}
+    options = {"fontsize": 8.5, "textcoords": "offset points", **look}
     ax.annotate(text, at, xytext=offset, xycoords=coordinates, **options)
 
 
@@ -131,8 +131,8 @@ def mark_value(ax: Any, x: float, text: str, *, ha: str = "center", zorder: floa
 
 def mark_point(ax: Any, x: float, y: float, label: str, *, color: str = ORANGE) -> None:
     """A ring at a point, such as the minimum of a curve, with a line in the legend."""
-    style = {"mfc": PAPER, "mec": color, "mew": 1.6, "linestyle": "none"}
-    ax.plot([x], [y], marker="o", ms=6.5, label=label, **style)
+    look = {"mfc": PAPER, "mec": color, "mew": 1.6, "linestyle": "none"}
+    ax.plot([x], [y], marker="o", ms=6.5, label=label, **look)
 
 
 def fill_band(
