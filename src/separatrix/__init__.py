@@ -70,11 +70,10 @@ _BESIDE = {
     "kernels": (
         "Linear Polynomial Gaussian Sigmoid Laplace Matern RationalQuadratic Periodic Constant "
         "White Fixed Bounded Precomputed Spectrum Subsequence SetKernel Jaccard TreeKernel "
-        "SubtreeKernel GraphKernel TermKernel kernel_distance kernel_cosine"
+        "SubtreeKernel GraphKernel TermKernel KernelExpansion kernel_distance kernel_cosine"
     ),
     "kernels.gradients": "average_gradient_outer_product",
     "kernels.mercer": "is_mercer",
-    "geometry.hyperplane": "KernelExpansion",
     "estimators.scaling": "homogeneous",
     "optimize.descent": "newton conjugate_gradient Quadratic LogisticLoss",
     "geometry.separability": "linear_separability pairwise_separability nearest_hull_points",

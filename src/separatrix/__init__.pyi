@@ -99,7 +99,6 @@ from separatrix.estimators.table_encoder import TableEncoder as TableEncoder
 from separatrix.exploration.serve import explore as explore
 from separatrix.export.export import Export as Export
 from separatrix.export.export import export_model as export_model
-from separatrix.geometry.hyperplane import KernelExpansion as KernelExpansion
 from separatrix.geometry.normal import MultivariateNormal as MultivariateNormal
 from separatrix.geometry.separability import linear_separability as linear_separability
 from separatrix.geometry.separability import nearest_hull_points as nearest_hull_points
@@ -139,6 +138,7 @@ from separatrix.kernels import Fixed as Fixed
 from separatrix.kernels import Gaussian as Gaussian
 from separatrix.kernels import GraphKernel as GraphKernel
 from separatrix.kernels import Jaccard as Jaccard
+from separatrix.kernels import KernelExpansion as KernelExpansion
 from separatrix.kernels import Laplace as Laplace
 from separatrix.kernels import Linear as Linear
 from separatrix.kernels import Matern as Matern

@@ -11,7 +11,7 @@ from sklearn.svm import SVC as Reference
 
 import separatrix as sx
 from separatrix import threads
-from separatrix.svm import svc as class_pairs
+from separatrix.svm import class_pairs
 from separatrix.svm.problem import certify_kernel_svm, classification_problem
 
 K = 12

@@ -13,7 +13,7 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.selection.folds import Folds, stratified_labels
 from separatrix.selection.tuning import TuningData, best_by_fold
-from separatrix.svm.base import coupled_scores
+from separatrix.svm.class_pairs import coupled_scores
 
 
 def data_of(x, y, k: int, folds: int = 4, loss: str = "", w=None) -> TuningData:

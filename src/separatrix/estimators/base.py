@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.arrays import Floats, Matrix, NDArray
 from separatrix.catalogue import DECLARATIONS
-from separatrix.estimators.extrapolation import extrapolates, training_range
+from separatrix.estimators.extrapolation import extrapolates
 from separatrix.formula import nodes
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
@@ -28,7 +28,15 @@ from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, warn
 from separatrix.mixins import BaseEstimator, ClassifierMixin, RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution
-from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows, column_means, target_names
+from separatrix.rows.rows import (
+    ArrayRows,
+    EncodedRows,
+    InMemory,
+    Rows,
+    column_means,
+    target_names,
+    training_range,
+)
 from separatrix.rows.schema import (
     LARGEST,
     LARGEST_DIFFERENCES,

@@ -22,19 +22,15 @@ from scipy import sparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Matrix, NDArray
+from separatrix.arrays import Floats, NDArray
 from separatrix.formatting import join_words, plural
 from separatrix.geometry.convex_hulls import EPS, nearest_points
 from separatrix.messages import InputError
 from separatrix.notebook import Shown
-from separatrix.rows.rows import ArrayRows, InMemory, Rows
+from separatrix.rows.rows import Rows, column_values, ranges_of
 from separatrix.rows.schema import (
-    Block,
-    Kind,
     Schema,
-    Term,
     column_names,
-    column_ranges,
     to_array,
 )
 from separatrix.rows.sources.new_rows import rows_like
@@ -251,40 +247,3 @@ def hull_directions(rows: Floats, new: Floats) -> tuple[Floats, Floats]:
         if apart and float(new[i] @ g) > highest:
             directions[i], thresholds[i] = g, (highest + float(new[i] @ g)) / 2
     return directions, thresholds
-
-
-# -------------------------------------------------------------------------------------------------
-# Ranges of training rows.
-
-
-def training_range(rows: Rows) -> Floats | None:
-    """The least and the greatest value of every column of rows in memory; None for others."""
-    if not isinstance(rows, InMemory):
-        return None
-    block = rows.block
-    if block.w is not None and not (block.w > 0.0).all():
-        block = block.take(block.w > 0.0)
-    return ranges_of(block.x if isinstance(rows, ArrayRows) else column_values(block, rows.schema))
-
-
-def ranges_of(values: Matrix) -> Floats:
-    """Two rows: the least and the greatest value of every column; NaN if it has none."""
-    if not values.shape[0]:
-        return np.full((2, values.shape[1]), np.nan)
-    return np.vstack(column_ranges(values))
-
-
-def column_values(block: Block, schema: Schema) -> Floats:
-    """One number a column: its value (NaN if missing), or whether it has no known level."""
-    values = np.empty((block.n, len(schema.names)))
-    at = block.terms.position
-    for j, column in enumerate(schema.columns):
-        if column.kind is Kind.DISCRETE:
-            levels = [at[t] for t in (Term(column.name, v) for v in column.levels) if t in at]
-            values[:, j] = 1.0 - np.ravel(block.x[:, levels].sum(axis=1))
-            continue
-        values[:, j] = np.ravel(to_array(block.x[:, [at[Term(column.name)]]]))
-        missing = at.get(Term(column.name, missing=True))
-        if missing is not None:
-            values[np.ravel(to_array(block.x[:, [missing]])) != 0.0, j] = np.nan
-    return values

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators.base import KernelModel
 from separatrix.formula import nodes
-from separatrix.geometry.hyperplane import KernelExpansion
-from separatrix.kernels import Kernel
+from separatrix.kernels import Kernel, KernelExpansion
+from separatrix.kernels.base import training_gram
 from separatrix.kernels.mercer import check_mercer
-from separatrix.kernels.names import pairwise_from, training_gram
+from separatrix.kernels.names import pairwise_from
 from separatrix.kernels.structures import as_list
 from separatrix.optimize.convex import Certificate
 from separatrix.rows.parts import hash_block

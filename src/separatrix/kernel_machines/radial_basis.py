@@ -23,8 +23,7 @@ from separatrix.estimators.base import RowsEstimator, reads_tables, rows_or_item
 from separatrix.estimators.class_labels import coded_rows
 from separatrix.estimators.radial_centers import neighbor_distance, place_centers
 from separatrix.formula import nodes
-from separatrix.geometry.hyperplane import KernelExpansion
-from separatrix.kernels import Gaussian
+from separatrix.kernels import Gaussian, KernelExpansion
 from separatrix.messages import InputError
 from separatrix.mixins import ClassifierMixin, RegressorMixin
 from separatrix.optimize.convex import Certificate

@@ -1,10 +1,17 @@
 """Kernels: an algebra of similarities, on rows of numbers and on structures."""
 
 from separatrix.kernels.algebra import Exponential, Normalized, Power, Product, Scaled, Sum
-from separatrix.kernels.base import Hyperparameter, Kernel, PreparedKernel
+from separatrix.kernels.base import (
+    Custom,
+    Hyperparameter,
+    Kernel,
+    KernelExpansion,
+    Precomputed,
+    PreparedKernel,
+)
 from separatrix.kernels.learning import Bounded, Fixed, natural_scales
 from separatrix.kernels.mercer import kernel_cosine, kernel_distance
-from separatrix.kernels.names import Custom, Precomputed, kernel_from
+from separatrix.kernels.names import kernel_from
 from separatrix.kernels.stationary import (
     Constant,
     Gaussian,
@@ -36,6 +43,7 @@ __all__ = [
     "GraphKernel",
     "Jaccard",
     "Kernel",
+    "KernelExpansion",
     "Laplace",
     "Linear",
     "Matern",

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy import sparse
 
-from separatrix.arrays import NDArray
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.schema import largest_magnitude, n_items, take_items
+from separatrix.notebook import Shown
+from separatrix.rows.schema import largest_magnitude, n_items, take_items, to_array
 from separatrix.rows.sources.frames import refuse_not_finite
 from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 # Hyperparameters of a kernel expression: by name, as a vector of logarithms, with bounds.
 #
 # A field of a kernel is one hyperparameter, or a tuple of them, one for each column.
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -935,3 +933,305 @@ def pair_values(pairs: KernelPairs, out: Array | None = None) -> Array:
     n, m = pairs.shape
     parallel_map(fill, lower_tiles(n) if pairs.gram else tiles(n, m))
     return copy_to(block, out)
+
+
+# -------------------------------------------------------------------------------------------------
+# Precomputed Gram matrices, and kernels given by a function of two matrices.
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """Precomputed kernel: rows hold kernel values instead of features.
+
+        κ(xᵢ, zⱼ) = X[i, j]
+
+    Training takes the square Gram matrix, prediction the matrix (new rows x training rows).
+
+    See Also
+    --------
+    is_mercer : tests a Gram matrix for negative eigenvalues.
+    Linear : computes inner products from features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> model = sx.SVC(kernel="precomputed").fit(x @ x.T, ["a", "a", "b", "b"])
+    >>> model.predict([[3.0]] @ x.T).tolist()
+    ['b']
+    """
+
+    @property
+    def mercer(self) -> bool:
+        """False, since it is unknown."""
+        return False
+
+    def prepare(self, z: Items) -> PreparedGram:
+        """The Gram matrix of the centers."""
+        return PreparedGram(self, square_matrix(z))
+
+    def diagonal(self, x: Items) -> Array:
+        """The diagonal of the Gram matrix."""
+        return np.diagonal(square_matrix(x)).copy()
+
+
+class PreparedGram(PreparedKernel):
+    """A precomputed Gram matrix, stored as the ``centers``."""
+
+    def rows(self, x: Items, out: Array | None = None) -> Array:
+        """A copy of the given kernel values."""
+        x = as_matrix(x)
+        if x.shape[1] != len(self):
+            raise InputError(
+                f"The kernel matrix has {x.shape[1]} columns for {len(self)} training rows.",
+                remedy="Give one column for every training row.",
+            )
+        return copy_to(np.array(x) if out is None else x, out)
+
+    def take(self, indices: Any, out: Array | None = None) -> Array:
+        """Rows of the Gram matrix."""
+        return copy_to(np.array(self.centers[indices]), out)
+
+    def subset(self, indices: Any) -> PreparedKernel:
+        """The rows and columns at ``indices``."""
+        return PreparedGram(self.kernel, self.centers[indices][:, indices])
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """A kernel given by a function of two matrices (or lists), ``function(x, z)`` → (n, m)."""
+
+    function: Callable[..., Any]
+    of_vectors: bool = True
+
+    @property
+    def mercer(self) -> bool:
+        """False, since it is unknown."""
+        return False
+
+    def prepare(self, z: Items) -> PreparedCustom:
+        """The centers unchanged."""
+        return PreparedCustom(self, self.validate(z))
+
+    def diagonal(self, x: Items) -> Array:
+        """The diagonals of small Gram matrices, block by block."""
+        x = self.validate(x)
+        blocks = [x[start : start + 64] for start in range(0, n_items(x), 64)]
+        diagonals = [np.diagonal(self.values(block, block)) for block in blocks]
+        return np.concatenate(diagonals) if diagonals else np.empty(0)
+
+    def validate(self, x: Items) -> Items:
+        """Rows as a matrix, other items as a list."""
+        return as_matrix(x) if self.of_vectors else list(x)
+
+    def values(self, x: Items, z: Items) -> Array:
+        """function(x, z), dense, checked for its shape and its numbers."""
+        kernel = self.function(x, z)
+        block = np.asarray(kernel.toarray() if sparse.issparse(kernel) else kernel)
+        shape = (n_items(x), n_items(z))
+        if block.shape != shape or block.dtype.kind not in "fiub":
+            raise InputError(
+                f"The kernel function returned {block.shape} of {block.dtype} for {shape}.",
+                remedy="function(x, z) returns one number for every pair: (len x, len z).",
+            )
+        if not np.isfinite(block).all():
+            raise InputError(
+                "The kernel function returned NaN or infinity.",
+                remedy="Every pair of rows needs a finite number.",
+            )
+        return block
+
+
+class PreparedCustom(PreparedKernel):
+    """Values of a user-defined function, checked for their shape."""
+
+    kernel: Custom
+
+    def rows(self, x: Items, out: Array | None = None) -> Array:
+        """function(x, z)."""
+        x = self.kernel.validate(x)
+        block = self.kernel.values(x, self.centers)
+        return copy_to(np.array(block, dtype=float), out)
+
+
+def square_matrix(x: Items) -> Array:
+    """A dense square matrix."""
+    dense: Array = to_array(as_matrix(x))
+    if dense.shape[0] != dense.shape[1]:
+        raise InputError(
+            f"A precomputed kernel is {dense.shape[0]} x {dense.shape[1]}.",
+            remedy="Training needs the square Gram matrix of all rows.",
+        )
+    return dense
+
+
+def training_gram(x: Items, rows: Ints, n: int) -> Array:
+    """The dense Gram matrix of some of n rows, given theirs; refused unless n x n and symmetric."""
+    dense: Array = to_array(as_matrix(x))
+    if dense.shape[1] != n:
+        raise InputError(
+            f"The precomputed kernel is {n} x {dense.shape[1]}.",
+            remedy="Training needs the square Gram matrix of all rows.",
+        )
+    dense = np.ascontiguousarray(dense[:, rows]) if len(rows) < n else dense
+    require_symmetric(dense)
+    return dense
+
+
+def require_symmetric(gram: Array) -> None:
+    """Refuse a Gram matrix that is not symmetric up to rounding."""
+    difference = np.abs(gram - gram.T)
+    largest = float(difference.max(initial=0.0))
+    if largest > 1e-5 * float(np.abs(gram).max(initial=0.0)):
+        i, j = (int(k) for k in np.unravel_index(int(difference.argmax()), difference.shape))
+        raise InputError(
+            f"The precomputed kernel is not symmetric: {gram[i, j]:.6g} in row {i}, column {j}, "
+            f"and {gram[j, i]:.6g} in row {j}, column {i}.",
+            remedy="Give (K + K.T) / 2 if either direction is as good.",
+        )
+
+
+# -------------------------------------------------------------------------------------------------
+# Kernel expansions f(x) = Σⱼ aⱼ κ(zⱼ, x) + b, the functions that kernel methods learn.
+
+
+@dataclass(frozen=True, repr=False)
+class KernelExpansion(Shown):
+    """Linear combination of kernel functions around centers (k functions at once).
+
+        f(x) = Σⱼ aⱼ κ(zⱼ, x) + b
+
+    In feature space it is a hyperplane with the normal w = Σⱼ aⱼ φ(zⱼ). Centers whose weights are
+    all zero are dropped.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        κ.
+    centers : array-like or list of m items
+        zⱼ. With a precomputed kernel, the indices of the columns to read.
+    weights : array of shape (m,) or (m, k)
+        aⱼ.
+    intercept : float or array of shape (k,)
+        b.
+    n_train : int, default=0
+        Number of training rows, that is of columns of a precomputed kernel matrix; m if zero.
+
+    See Also
+    --------
+    SVC : learns such a function.
+    KernelPerceptron : learns such a function, too.
+
+    References
+    ----------
+    B. Schölkopf, R. Herbrich and A. J. Smola, A generalized representer theorem, COLT, 2001.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> f = sx.KernelExpansion(sx.Gaussian(1.0), [[0.0], [1.0], [2.0]], [1.0, 0.0, -1.0], 0.5)
+    >>> len(f), f.scores([[1.0]]).round(6).tolist()
+    (2, [[0.5]])
+    """
+
+    kernel: Kernel
+    centers: Any
+    weights: Floats
+    intercept: Floats
+    n_train: int = 0
+
+    def __post_init__(self) -> None:
+        weights = np.asarray(self.weights, dtype=float)
+        weights = weights.reshape(len(weights), -1)
+        intercept = np.broadcast_to(np.asarray(self.intercept, dtype=float), weights.shape[1:])
+        centers = self.centers
+        if isinstance(self.kernel, Precomputed):
+            column_indices = np.ndim(centers) == 1
+            centers = np.asarray(centers) if column_indices else np.arange(len(weights))
+        else:
+            centers = self.kernel.serializable(centers)
+        if self.kernel.of_vectors and not sparse.issparse(centers):
+            centers = np.asarray(centers)
+        if n_items(centers) != len(weights):
+            raise InputError(
+                f"There are {len(weights)} weights for {n_items(centers)} centers.",
+                remedy="Give one weight (or row of weights) for every center.",
+            )
+        nonzero = np.flatnonzero((weights != 0.0).any(axis=1))
+        object.__setattr__(self, "n_train", int(self.n_train) or len(weights))
+        if len(nonzero) < len(weights):
+            centers, weights = take_items(centers, nonzero), weights[nonzero]
+        object.__setattr__(self, "centers", centers)
+        object.__setattr__(self, "weights", np.ascontiguousarray(weights))
+        object.__setattr__(self, "intercept", intercept.copy())
+
+    def __add__(self, other: KernelExpansion) -> KernelExpansion:
+        """f + g of functions with the same kernel."""
+        if self.kernel is not other.kernel or isinstance(self.kernel, Precomputed):
+            raise InputError("Only expansions in one kernel of rows can be added.")
+        return KernelExpansion(
+            self.kernel,
+            join_items(self.centers, other.centers),
+            np.concatenate([self.weights, other.weights]),
+            self.intercept + other.intercept,
+            self.n_train + other.n_train,
+        )
+
+    def __len__(self) -> int:
+        """The number of centers."""
+        return len(self.weights)
+
+    def scores(self, x: Items) -> Floats:
+        """f(x) of every item and function (n x k), by blocks of bounded memory."""
+        if isinstance(self.kernel, Precomputed):
+            return self._scores_precomputed(x)
+        x = as_matrix(x) if self.kernel.of_vectors else x
+        if len(self) == 0:
+            return np.tile(self.intercept, (n_items(x), 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(self._prepared.dot(x, self.weights) + self.intercept)
+        finite = np.isfinite(scores).all(axis=1)
+        if not finite.all():
+            raise InputError(
+                "The kernel of the row with the training rows is too large for a number.",
+                row=int(np.argmin(finite)) + 1,
+                remedy="Give rows in the units of the training rows.",
+            )
+        return scores
+
+    def _scores_precomputed(self, x: Items) -> Floats:
+        x = as_matrix(x)
+        if x.shape[1] != self.n_train:
+            raise InputError(
+                f"The kernel matrix has {x.shape[1]} columns.",
+                remedy=f"Give one column for each of the {self.n_train} training rows.",
+            )
+        return np.asarray(x[:, self.centers] @ self.weights + self.intercept)
+
+    @cached_property
+    def _prepared(self) -> PreparedKernel:
+        return self.kernel.prepare(self.centers)
+
+    def __str__(self) -> str:
+        """Number of centers and their memory."""
+        text = f"{len(self)} of {self.n_train} training rows are centers"
+        if isinstance(self.kernel, Precomputed) or not hasattr(self.centers, "shape"):
+            return text
+        data = self.centers.data if sparse.issparse(self.centers) else self.centers
+        return f"{text}, {data.nbytes / 1e6:.1f} MB"
+
+    def squared_norm(self) -> Floats:
+        """‖w‖² = Σᵢⱼ aᵢ aⱼ κ(zᵢ, zⱼ) of every function, by blocks of rows."""
+        total = np.zeros(self.weights.shape[1])
+        if isinstance(self.kernel, Precomputed):
+            raise InputError(
+                "The Gram matrix of the centers is not stored by a precomputed kernel."
+            )
+        step = max(1, MAX_VALUES // max(1, len(self)))
+        for start in range(0, len(self), step):
+            rows = np.arange(start, min(start + step, len(self)))
+            total += np.einsum(
+                "ik,ik->k", self.weights[rows], self._prepared.take(rows) @ self.weights
+            )
+        return total

@@ -18,8 +18,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from separatrix.arrays import Floats
 from separatrix.kernels.algebra import Scaled, Sum
-from separatrix.kernels.base import SIDE, Floats, Items, Kernel, as_matrix
+from separatrix.kernels.base import SIDE, Items, Kernel, as_matrix
 from separatrix.kernels.learning import Bounded, Fixed
 from separatrix.kernels.stationary import Constant, ManhattanPairs, RadialKernel
 from separatrix.kernels.vectors import Linear

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from separatrix.arrays import Floats
 from separatrix.kernels.algebra import Composite, Exponential, Product, Scaled, Sum, Unary
 from separatrix.kernels.base import (
     Array,
-    Floats,
     Hyperparameter,
     Items,
     Kernel,

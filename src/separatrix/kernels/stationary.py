@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy import sparse
 
+from separatrix.arrays import Floats
 from separatrix.kernels.base import (
     Array,
-    Floats,
     GivenTile,
     Items,
     Kernel,

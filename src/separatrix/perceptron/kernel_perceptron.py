@@ -16,9 +16,7 @@ from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.formula import nodes
-from separatrix.geometry.hyperplane import KernelExpansion
-from separatrix.kernels import Precomputed
-from separatrix.kernels.base import PreparedKernel
+from separatrix.kernels import KernelExpansion, Precomputed, PreparedKernel
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.structures import as_list
 from separatrix.messages import InputError, warn

@@ -23,6 +23,7 @@ from separatrix.rows.schema import (
     Term,
     Terms,
     column_names,
+    column_ranges,
     concatenate,
     matrix_columns,
     to_array,
@@ -476,3 +477,40 @@ def chunks(block: Block, rows: int | None) -> Iterator[Block]:
         return
     for start in range(0, block.n, rows):
         yield block.take(slice(start, start + rows))
+
+
+# -------------------------------------------------------------------------------------------------
+# Ranges of training rows.
+
+
+def training_range(rows: Rows) -> Floats | None:
+    """The least and the greatest value of every column of rows in memory; None for others."""
+    if not isinstance(rows, InMemory):
+        return None
+    block = rows.block
+    if block.w is not None and not (block.w > 0.0).all():
+        block = block.take(block.w > 0.0)
+    return ranges_of(block.x if isinstance(rows, ArrayRows) else column_values(block, rows.schema))
+
+
+def ranges_of(values: Matrix) -> Floats:
+    """Two rows: the least and the greatest value of every column; NaN if it has none."""
+    if not values.shape[0]:
+        return np.full((2, values.shape[1]), np.nan)
+    return np.vstack(column_ranges(values))
+
+
+def column_values(block: Block, schema: Schema) -> Floats:
+    """One number a column: its value (NaN if missing), or whether it has no known level."""
+    values = np.empty((block.n, len(schema.names)))
+    at = block.terms.position
+    for j, column in enumerate(schema.columns):
+        if column.kind is Kind.DISCRETE:
+            levels = [at[t] for t in (Term(column.name, v) for v in column.levels) if t in at]
+            values[:, j] = 1.0 - np.ravel(block.x[:, levels].sum(axis=1))
+            continue
+        values[:, j] = np.ravel(to_array(block.x[:, [at[Term(column.name)]]]))
+        missing = at.get(Term(column.name, missing=True))
+        if missing is not None:
+            values[np.ravel(to_array(block.x[:, [missing]])) != 0.0, j] = np.nan
+    return values

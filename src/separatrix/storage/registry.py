@@ -23,7 +23,8 @@ _RECORDS = {
     "statistics.class_moments": "ClassMoments",
     "optimize.convex": "Certificate Solution LeastSquares",
     "distances.names": "PrecomputedDistances",
-    "geometry.hyperplane": "Hyperplane KernelExpansion Quadric",
+    "geometry.hyperplane": "Hyperplane Quadric",
+    "kernels.base": "KernelExpansion",
     "geometry.separability": "Separability HullPoints",
     "geometry.class_scores": "LinearScores DiagonalScores QuadraticScores ProjectedScores",
     "geometry.normal": "MultivariateNormal",
@@ -92,7 +93,7 @@ _KERNELS = {
     "kernels.algebra": "Sum Product Scaled Power Exponential Normalized",
     "kernels.stationary": "Gaussian Constant White Laplace Matern Periodic RationalQuadratic",
     "kernels.learning": "Bounded Fixed",
-    "kernels.names": "Precomputed",
+    "kernels.base": "Precomputed",
     "kernels.vectors": "Linear Polynomial Sigmoid",
     "kernels.structures": (
         "Spectrum Subsequence SetKernel Jaccard TreeKernel SubtreeKernel GraphKernel TermKernel"

@@ -24,7 +24,8 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Block, Kind, Term, to_array, unit_weights
 from separatrix.study.design import SHOWN_ROWS, RowFolds, thin, truth_of
 from separatrix.study.result import CovarianceTests, Margins, Predictions
-from separatrix.svm.base import KernelSVM, LinearSVM
+from separatrix.svm.linear import LinearSVM
+from separatrix.svm.svc import KernelSVM
 
 # -------------------------------------------------------------------------------------------------
 # The winner on the plane that separates the class means most: decision regions, and SVM margins.

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.estimators import class_labels, linear_classifier
-from separatrix.estimators.base import reads_tables
+from separatrix.estimators.base import LinearModel, reads_tables
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.wrapped import warn_once
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.mixins import RegressorMixin
-from separatrix.optimize.convex import Certificate, Status, certify_primal_dual
+from separatrix.optimize.convex import Certificate, Solution, Status, certify_primal_dual
 from separatrix.parameters import declare_parameters
 from separatrix.probability.calibrated import (
     CalibratedClassifier,
@@ -29,9 +29,11 @@ from separatrix.probability.calibrated import (
 )
 from separatrix.probability.calibrations import BinaryCalibration
 from separatrix.rows.rows import Rows
+from separatrix.rows.schema import Encoding
+from separatrix.statistics.moments import zero_if_constant
 from separatrix.svm import crammer_singer, squared
-from separatrix.svm.base import LinearSVM
 from separatrix.svm.problem import (
+    ACCURACY,
     STEPS,
     Budget,
     SolverOptions,
@@ -47,9 +49,80 @@ from separatrix.svm.problem import (
     squared_problem,
     term_sizes,
 )
-from separatrix.svm.solver import BinarySVM, fit_linear_svm
+from separatrix.svm.solver import (
+    BinarySVM,
+    alpha_of,
+    certify,
+    fit_linear_svm,
+    group_of,
+    margin_of,
+    records,
+    slack_of,
+    threshold_of,
+)
 from separatrix.svm.svr import check_epsilon, refuse_infinite_cost, regression_table
 from separatrix.threads import on_one_blas_thread, parallel_map
+
+# -------------------------------------------------------------------------------------------------
+# What linear SVMs share.
+
+
+class LinearSVM(LinearModel):
+    """A linear SVM: hyperplanes without a kernel. Numbers of rows are not stored with it."""
+
+    n_samples_fit_: int
+    standardize: bool
+    _accuracy: float = ACCURACY
+    alpha_, slack_, group_ = property(alpha_of), property(slack_of), property(group_of)
+    margin_, t_ = property(margin_of), property(threshold_of)
+    _svms: list[BinarySVM] | None = None
+
+    @property
+    def svms_(self) -> list[BinarySVM]:  # type: ignore[override]
+        """The solution of each binary SVM, with its certificate."""
+        if self._svms is None:
+            raise AttributeError(
+                "The numbers of training rows are not stored with this model. "
+                "Fit again, or use coef_, intercept_ and certificate_."
+            )
+        return self._svms
+
+    @property
+    def support_(self) -> Ints:
+        """Row numbers of the support vectors of any hyperplane."""
+        return np.unique(np.concatenate([svm.support for svm in records(self)]))
+
+    def _ridge(self, x: Matrix, w: Floats) -> Floats:
+        """ρ of every column: its variance if standardized (one if it is constant), else 1."""
+        if not self.standardize:
+            return np.ones(x.shape[1])
+        mean = np.asarray(w @ x).ravel() / w.sum()
+        if sparse.issparse(x):
+            variance = np.asarray(w @ x.multiply(x).tocsr()).ravel() / w.sum() - mean**2
+        else:
+            variance = sum(
+                w[i : i + 20_000] @ (x[i : i + 20_000] - mean) ** 2
+                for i in range(0, len(w), 20_000)
+            ) / float(w.sum())
+        spread = zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), mean)
+        return np.where(spread > 0.0, spread, 1.0) ** 2
+
+    def _expose(self, svms: list[BinarySVM], n: int, encoding: Encoding, *, flat: bool) -> None:
+        self.certificates_ = [svm.certificate for svm in svms]
+        solution = Solution(
+            np.stack([svm.coef for svm in svms], axis=1),
+            np.array([svm.intercept for svm in svms]),
+            svms[0].certificate,
+            iterations=max(svm.n_iter for svm in svms),
+        )
+        self._accept(solution, encoding, flat=flat)
+        remedy = "Raise max_iter or time_budget; columns of very different size are slow"
+        self._svms, self.n_samples_fit_ = svms, n
+        certify(self, svms, lambda: f"{remedy}, and standardize=True scales them.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in super().__getstate__().items() if key != "_svms"}
+
 
 # -------------------------------------------------------------------------------------------------
 # Linear support vector classification.

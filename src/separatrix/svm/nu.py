@@ -19,7 +19,6 @@ from separatrix.optimize.convex import Certificate, Status
 from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
 from separatrix.svm import solver
-from separatrix.svm.base import KernelSVM
 from separatrix.svm.loops import nu_smo
 from separatrix.svm.problem import (
     INDEFINITE_CLAIM,
@@ -34,7 +33,7 @@ from separatrix.svm.problem import (
     linear_problem,
     regression_problem,
 )
-from separatrix.svm.svc import DEPRECATED, KernelClassifier
+from separatrix.svm.svc import DEPRECATED, KernelClassifier, KernelSVM
 from separatrix.svm.svr import KernelRegressor, refuse_infinite_cost
 from separatrix.threads import on_one_blas_thread
 
@@ -114,8 +113,6 @@ class NuSVC(KernelClassifier):
     >>> round(float(model.alpha_.sum() / model.svms_[0].C.sum()), 6)
     0.5
     """
-
-    decision = "ovo"
 
     _: KW_ONLY
     nu: float = 0.5

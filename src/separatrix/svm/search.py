@@ -26,7 +26,7 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import take_items
 from separatrix.selection.folds import copies_of
 from separatrix.selection.tuning import Tuning, TuningData, require_classes
-from separatrix.svm.base import MOST, SLOPE, coupled_scores
+from separatrix.svm.class_pairs import MOST, SLOPE, coupled_scores
 from separatrix.svm.linear import LinearSVC
 from separatrix.svm.problem import STEPS, deadline_after
 from separatrix.svm.svc import DEPRECATED, SVC

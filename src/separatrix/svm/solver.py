@@ -11,11 +11,14 @@ where the classes are not separable.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.geometry.convex_hulls import CommonPoint
@@ -24,7 +27,7 @@ from separatrix.kernels import Custom, Kernel, Linear, Precomputed, PreparedKern
 from separatrix.kernels.base import finite_diagonal
 from separatrix.kernels.stationary import RadialKernel
 from separatrix.matrices.cholesky import cholesky_factor
-from separatrix.messages import InputError
+from separatrix.messages import InputError, warn
 from separatrix.optimize.convex import Certificate, Status
 from separatrix.rows.schema import n_items, take_items
 from separatrix.svm.linear_dual import dual_of_hinges
@@ -91,6 +94,83 @@ class BinarySVM:
     def margin(self) -> float:
         """1/‖w‖; infinite for w = 0."""
         return float(1.0 / np.sqrt(self.squared_norm)) if self.squared_norm > 0.0 else np.inf
+
+
+# -------------------------------------------------------------------------------------------------
+# What an estimator made of binary SVMs ``svms_`` says of them: a number for each, or for each row.
+#
+# Each is (n_samples,) for one binary SVM, else (n_samples, number of SVMs); rows that took no part,
+# and rows without weight, have zeros.
+
+
+def alpha_of(model: Any) -> Floats:
+    """α of every training row, from 0 to C; in regression α⁺ − α⁻, from −C to C."""
+    signed = is_regressor(model)
+    return _of_rows(model, lambda svm: svm.beta if signed else np.abs(svm.beta))
+
+
+def slack_of(model: Any) -> Floats:
+    """ξ of every training row: the loss that it has, zero beyond its margin or within ε."""
+    return _of_rows(model, lambda svm: svm.slack)
+
+
+def group_of(model: Any) -> NDArray[np.str_]:
+    """ "non-support" (α = 0), "free" (0 < |α| < C, on the margin) or "bound" (|α| = C)."""
+    return GROUPS[_of_rows(model, lambda svm: svm.group).astype(np.int64)]
+
+
+def margin_of(model: Any) -> Any:
+    """1/‖w‖ in the feature space (of standardized columns if so fitted); infinite for w = 0."""
+    return _only([svm.margin for svm in records(model)])
+
+
+def threshold_of(model: Any) -> Any:
+    """The threshold t of the score w·x − t: the intercept with the other sign."""
+    check_is_fitted(model)
+    return _only((-np.ravel(model.intercept_)).tolist())
+
+
+def records(model: Any) -> list[BinarySVM]:
+    """``svms_`` of a fitted model."""
+    check_is_fitted(model)
+    svms: list[BinarySVM] = model.svms_
+    return svms
+
+
+def _of_rows(model: Any, value: Callable[[BinarySVM], Any]) -> Floats:
+    """One number per training row and binary SVM."""
+    svms = records(model)
+    whole = by_row(svms, [value(svm) for svm in svms], model.n_samples_fit_)
+    return whole[:, 0] if len(svms) == 1 else whole
+
+
+def certify(model: Any, svms: list[BinarySVM], cause: Callable[[], str]) -> None:
+    """Expose the worst certificate, and warn where it does not hold."""
+    worst = max(svms, key=lambda svm: badness(svm.certificate))
+    model.certificate_ = worst.certificate
+    if len(svms) > 1:
+        claim = f"{len(svms)} binary SVMs; this is the worst of their certificates: "
+        model.certificate_ = replace(worst.certificate, claim=claim + worst.certificate.claim)
+    if not worst.certificate.holds:
+        text = f"support vector machine, {worst.status}: {worst.certificate} {cause()}"
+        warn("SEP003", text.strip())
+
+
+def by_row(svms: list[BinarySVM], values: list[Any], n: int) -> Floats:
+    """(n x number of SVMs) values of the rows of each SVM, and zeros for the others."""
+    whole = np.zeros((n, len(svms)))
+    for j, svm in enumerate(svms):
+        whole[svm.rows, j] = values[j]
+    return whole
+
+
+def _only(values: Sequence[float]) -> Any:
+    """The one value, or an array of several."""
+    return float(values[0]) if len(values) == 1 else np.array(values)
+
+
+# -------------------------------------------------------------------------------------------------
+# Fit one binary SVM: linear, or with a kernel.
 
 
 # -- linear ----------------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, replace
 from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -17,36 +18,248 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators import class_labels, wrapped
-from separatrix.estimators.base import codes_of, known_codes, reads_tables
+from separatrix.estimators.base import KernelModel, codes_of, known_codes, reads_tables
 from separatrix.formula import nodes
+from separatrix.geometry.hyperplane import Hyperplane
+from separatrix.kernels import Custom, Kernel, KernelExpansion, Linear, Precomputed
+from separatrix.kernels.base import training_gram
+from separatrix.kernels.mercer import check_mercer
+from separatrix.kernels.structures import as_list, holds_objects
 from separatrix.messages import InputError, check_option
 from separatrix.mixins import ClassifierMixin
-from separatrix.optimize.convex import Certificate, Hinge, Status
+from separatrix.optimize.convex import Certificate, Status
 from separatrix.parameters import declare_parameters
 from separatrix.probability.calibrated import calibrated_probabilities
 from separatrix.probability.calibrations import PlattCalibration
 from separatrix.probability.multiclass import couple
 from separatrix.rows.schema import n_items, take_items
 from separatrix.selection.folds import folds_of
-from separatrix.svm.base import KernelSVM, count_votes, dual_coef_of_pairs, pair_scores, vote_scores
-from separatrix.svm.loops import fill_pair, smo
-from separatrix.svm.problem import (
-    INDEFINITE_CLAIM,
-    KERNEL_CLAIM,
-    SolverOptions,
-    classification_problem,
+from separatrix.statistics.moments import Standardizer
+from separatrix.svm import class_pairs
+from separatrix.svm.problem import SolverOptions, classification_problem
+from separatrix.svm.solver import (
+    BinarySVM,
+    GramMatrix,
+    alpha_of,
+    by_row,
+    certify,
+    few_columns,
+    fit_kernel_svm,
+    group_of,
+    margin_of,
+    slack_of,
+    threshold_of,
 )
-from separatrix.svm.solver import DIRECT, LARGE, BinarySVM, GramMatrix, few_columns, fit_kernel_svm
 from separatrix.threads import on_one_blas_thread, parallel_map, pieces
-
-# -------------------------------------------------------------------------------------------------
-# Classification by binary SVMs with a kernel: one for each pair of classes, or for each class.
-
 
 #: Scores of pairs of classes that a thread computes at a time.
 ENTRIES = 1 << 20
 #: scikit-learn's default of ``probability``, which means False.
 DEPRECATED = "deprecated"
+
+# -------------------------------------------------------------------------------------------------
+# What all SVMs with a kernel share: kernels in, expansions out.
+
+
+class KernelSVM(KernelModel):
+    """An SVM with any kernel: ``expansions_`` hold its support vectors."""
+
+    cache_size: float
+    standardize: bool
+    svms_: list[BinarySVM]
+    expansions_: list[KernelExpansion]
+    intercept_: Any
+    certificate_: Certificate
+    #: w·x + b in the units of the table, for the linear kernel: distances, margins, projections.
+    hyperplane_: Hyperplane
+    alpha_, slack_, group_ = property(alpha_of), property(slack_of), property(group_of)
+    margin_, t_ = property(margin_of), property(threshold_of)
+    _items = False  # the function given as kernel compares Python objects
+
+    # -- the kernel ------------------------------------------------------------------------------
+
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel_, Linear)
+
+    @property
+    def _structures(self) -> bool:
+        return self._items or super()._structures
+
+    def _recognize_items(self, X: Any) -> None:
+        """Note whether ``kernel`` is a function and ``X`` holds strings or other objects."""
+        function = callable(self.kernel) and not isinstance(self.kernel, Kernel)
+        self._items = function and holds_objects(X)
+
+    def _set_kernel(self, x: Any, w: Floats | None = None) -> None:
+        super()._set_kernel(x, w)
+        if self._items:
+            self.kernel_ = Custom(self.kernel, of_vectors=False)
+
+    def _gram_matrix(
+        self, x: Any, w: Floats, rows: Ints, n: int, sample_weight: Floats
+    ) -> GramMatrix:
+        """The kernel of the rows of positive weight w among ``n``, standardized if so chosen.
+
+        ``gamma="scale"`` is that of the rows with their ``sample_weight``, not weights of classes.
+        """
+        self.standardizer_ = None
+        self.shape_fit_ = (n,) if self._structures else (n, int(x.shape[1]))
+        if self._precomputed:
+            x = training_gram(x, rows, n)
+        elif self.standardize and not self._structures:
+            self.standardizer_ = Standardizer.from_rows(x, w)
+            x = self.standardizer_.transform(x)
+        self._set_kernel(x, sample_weight)
+        mercer = self.kernel_.mercer or check_mercer(self.kernel_, x)
+        return GramMatrix(self.kernel_, x, mercer=mercer)
+
+    def _kernel_input(self, X: Any) -> Any:
+        """New rows as the kernel takes them."""
+        check_is_fitted(self)
+        if self._structures:
+            return as_list(X)
+        x = self._design(X)
+        return x if self.standardizer_ is None else self.standardizer_.transform(x)
+
+    # -- the solution ----------------------------------------------------------------------------
+
+    def _expose(
+        self,
+        gram: GramMatrix,
+        svms: list[BinarySVM],
+        rows: Ints,
+        n: int,
+        codes: Ints | None = None,
+        weights: Floats | None = None,
+    ) -> Ints:
+        """Set the fitted attributes; returns the positions of the support vectors among ``rows``.
+
+        ``rows`` are those of positive weight among ``n``. Support vectors are in order of their
+        class ``codes``; ``weights`` are dual coefficients of pairs of classes, a row for each row.
+        """
+        self.intercept_ = np.array([svm.intercept for svm in svms])
+        pairs = weights is not None
+        if weights is None:
+            weights = by_row(svms, [svm.beta for svm in svms], gram.n)
+        support = np.flatnonzero(weights.any(axis=1))
+        if codes is not None:
+            support = support[np.argsort(codes[support], kind="stable")]
+        parts = [support]
+        if pairs and codes is not None:
+            parts = [support[codes[support] == c] for c in range(weights.shape[1] + 1)]
+        self.support_ = rows[support].astype(np.int32)
+        dual = np.ascontiguousarray(weights[support].T)
+        self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(gram.x) else dual
+        b = np.zeros(weights.shape[1]) if pairs else self.intercept_
+        self.expansions_ = [
+            self._expansion(gram, part, rows, n, weights[part], b) for part in parts
+        ]
+        self._set_hyperplane(gram, svms)
+        if len(rows) < n:
+            svms = [replace(svm, rows=rows[svm.rows]) for svm in svms]
+        self.svms_, self.n_samples_fit_ = svms, n
+        self.fit_status_ = int(any(svm.status != Status.SOLVED for svm in svms))
+        certify(self, svms, lambda: _cause_of_inaccuracy(gram, svms))
+        return support
+
+    def _expansion(
+        self, gram: GramMatrix, index: Ints, rows: Ints, n: int, weights: Floats, b: Floats
+    ) -> KernelExpansion:
+        """The rows of ``index`` as centers; of a precomputed kernel, their row numbers."""
+        if not len(index):  # a constant: one center of weight zero
+            index, weights = np.zeros(1, dtype=np.int64), np.zeros((1, weights.shape[1]))
+        centers = rows[index] if gram.precomputed else gram.items(index)
+        return KernelExpansion(self.kernel_, centers, weights, b, n if gram.precomputed else 0)
+
+    def _set_hyperplane(self, gram: GramMatrix, svms: list[BinarySVM]) -> None:
+        """``hyperplane_`` and ``intercept_`` in the units of the table, for the linear kernel."""
+        self.__dict__.pop("hyperplane_", None)
+        if not self._is_linear:
+            return
+        coef = np.stack(
+            [svm.coef if len(svm.coef) else svm.beta @ gram.items(svm.rows) for svm in svms]
+        )
+        if self.standardizer_ is not None:
+            coef, self.intercept_ = self.standardizer_.unscale(coef, self.intercept_)
+        self.hyperplane_ = Hyperplane(coef, self.intercept_, self.encoding_.names)
+
+    @property
+    def coef_(self) -> Any:
+        """The normal w of each binary SVM, for the linear kernel; read only."""
+        plane = vars(self).get("hyperplane_")
+        if plane is None:
+            raise AttributeError("coef_ exists after fit with the linear kernel only.")
+        if sparse.issparse(self.expansions_[0].centers):
+            coef: Any = sparse.csr_array(plane.coef)
+            coef.data.flags.writeable = False
+            return coef
+        coef = plane.coef.view()
+        coef.flags.writeable = False
+        return coef
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors themselves, in the order of ``support_``; none if precomputed."""
+        check_is_fitted(self)
+        if isinstance(self.kernel_, Precomputed):
+            return np.empty((0, 0))
+        parts = [expansion.centers for expansion in self.expansions_]
+        if self._structures:
+            return [item for part in parts for item in part]
+        joint: Any = (
+            sparse.vstack(parts, format="csr")
+            if sparse.issparse(parts[0])
+            else np.concatenate(parts)
+        )
+        return joint if self.standardizer_ is None else self.standardizer_.inverse_transform(joint)
+
+    def _binary_scores(self, names: Sequence[str] = ()) -> nodes.Node:
+        """A column for each binary SVM."""
+        x, known = nodes.design_of(self), tuple(names)
+        plane = vars(self).get("hyperplane_")
+        if plane is not None:
+            return nodes.Affine(x, plane.coef.T, plane.intercept, names=known)
+        z = nodes.standardize_rows(self.standardizer_, x)
+        sums = tuple(nodes.kernel_sum(one, z) for one in self.expansions_)
+        k = len(sums)
+        if k == 1:
+            return replace(sums[0], names=known)
+        chosen = np.zeros((k * (k - 1), k * (k - 1) // 2))
+        for pair, (i, j) in enumerate(combinations(range(k), 2)):
+            chosen[i * (k - 1) + j - 1, pair] = 1.0
+            chosen[j * (k - 1) + i, pair] = 1.0
+        return nodes.Affine(nodes.Joined(sums), chosen, self.intercept_)
+
+
+def _cause_of_inaccuracy(gram: GramMatrix, svms: list[BinarySVM]) -> str:
+    """Why SMO converges slowly, if the columns or the size of the terms show it."""
+    x = gram.x
+    if isinstance(x, np.ndarray) and x.ndim == 2 and not gram.precomputed:
+        spread = x.std(axis=0)
+        spread = spread[spread > 0]
+        # Ratio of column deviations from which on it is named as a cause of slow convergence.
+        if len(spread) and spread.max() >= 1e3 * spread.min():
+            return (
+                f"The deviations of the columns differ by a factor of "
+                f"{spread.max() / spread.min():.0e}, so that the problem is ill-conditioned: "
+                "standardize=True helps."
+            )
+    cost = max(
+        float(np.where(np.isinf(svm.C), np.abs(svm.beta), svm.C).max(initial=0.0)) for svm in svms
+    )
+    size = cost * float(np.abs(gram.diagonal).max())
+    if size < 1e10:  # C κ(x, x) from which on it is named as a cause of inaccuracy
+        return ""
+    return (
+        f"C times the largest kernel value is {size:.0e}, and scores are sums of such terms that "
+        "must be accurate near ±1: standardize=True or a smaller C helps, and for the linear "
+        "kernel LinearSVC or LinearSVR, which do without these sums."
+    )
+
+
+# -------------------------------------------------------------------------------------------------
+# Classification by binary SVMs with a kernel: one for each pair of classes, or for each class.
 
 
 def _has_hyperplane(estimator: Any) -> bool:
@@ -60,14 +273,12 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
     each class has one against the rest (``"ovr"``).
     """
 
-    probability: Any
-    calibrations_: list[PlattCalibration]
-
-    class_weight: Any
-    decision: str
+    decision = "ovo"
     decision_function_shape: str
     break_ties: bool
-    cache_size: float
+    class_weight: Any
+    probability: Any
+    calibrations_: list[PlattCalibration]
 
     @abstractmethod
     def _fit_binary(
@@ -98,7 +309,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         svms = self._fit_svms(gram, data.codes, data.w, options)
         codes, k, weights = data.codes, len(self.classes_), None
         if k > 2 and self.decision == "ovo":
-            weights = dual_coef_of_pairs(svms, codes, k)
+            weights = class_pairs.dual_coef_of_pairs(svms, codes, k)
         support = self._expose(gram, svms, data.rows, data.n_samples, codes, weights)
         self.n_support_ = np.bincount(codes[support], minlength=k).astype(np.int32)
         self.n_iter_ = np.array([max(1, svm.n_iter) for svm in svms], dtype=np.int32)
@@ -179,15 +390,17 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             return finish(self.expansions_[0].scores(x))
         n, rows = n_items(x), max(64, min(512, ENTRIES // (k * (k - 1) // 2)))
         if n <= rows:
-            return finish(pair_scores(self.expansions_, x, self.intercept_))
+            return finish(class_pairs.pair_scores(self.expansions_, x, self.intercept_))
 
         def piece(part: slice) -> Floats:
-            return finish(pair_scores(self.expansions_, take_items(x, part), self.intercept_))
+            return finish(
+                class_pairs.pair_scores(self.expansions_, take_items(x, part), self.intercept_)
+            )
 
         try:
             return np.concatenate(parallel_map(piece, pieces(n, rows, n // rows)))
         except InputError:  # all rows once more, to name the row among all
-            return finish(pair_scores(self.expansions_, x, self.intercept_))
+            return finish(class_pairs.pair_scores(self.expansions_, x, self.intercept_))
 
     @on_one_blas_thread
     def decision_function(self, X: Any) -> Floats:
@@ -247,7 +460,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         """One score for the second of two classes, or one for each class."""
         if len(self.classes_) == 2:
             return np.asarray(scores[:, 0])
-        return vote_scores(scores, len(self.classes_)) if self._has_pairs else scores
+        return class_pairs.vote_scores(scores, len(self.classes_)) if self._has_pairs else scores
 
     def _rank(self, scores: Floats) -> Floats:
         """Scores whose largest is the class predicted; the first of several with most votes.
@@ -258,7 +471,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             return np.where(scores[:, 0] >= 0.0, 1.0, -1.0)
         if self.break_ties or not self._has_pairs:
             return self._by_class(scores)
-        return count_votes(scores, len(self.classes_), scores > 0.0)[0]
+        return class_pairs.count_votes(scores, len(self.classes_), scores > 0.0)[0]
 
     def _names_of_scores(self) -> tuple[str, ...]:
         return () if self._has_pairs else nodes.score_names(self.classes_)
@@ -576,8 +789,8 @@ class SVC(KernelClassifier):
     ) -> list[Any]:
         cost = float(self.C) * w
         return (
-            fit_class_pairs(gram, codes, cost, options)
-            if suitable(gram, codes, cost, options)
+            class_pairs.fit_class_pairs(gram, codes, cost, options)
+            if class_pairs.suitable(gram, codes, cost, options)
             else []
         )
 
@@ -592,241 +805,3 @@ class SVC(KernelClassifier):
     ) -> BinarySVM:
         problem = classification_problem(y, float(self.C) * w)
         return fit_kernel_svm(gram, problem, rows, options, classes=classes)
-
-
-# -------------------------------------------------------------------------------------------------
-# Binary SVMs of all pairs of many classes, a class and its kernel rows at a time.
-#
-# A row takes part in K − 1 pairs. The kernel of two rows of one class serves all of these pairs: it
-# is computed once, in single precision. That of rows of two classes serves one pair, and is
-# forgotten with it; rounded, SMO reads it, and f = Kβ is summed from it in double precision. Memory
-# is 4 Σ n_c² bytes for classes of n_c rows, 16 n K for coefficients and gradients, and a pair on
-# every thread.
-#
-# Pairs that single precision does not solve are left to :mod:`separatrix.svm.solver`.
-
-
-#: Kernel values between classes that are computed at a time.
-_BLOCK = 1 << 19
-#: Iterations of SMO per row of a pair, and the violation at which it ends, in tolerances.
-_ITERATIONS, _REDUCTION = 100, 0.8
-
-Memory = tuple[Floats, NDArray[np.float32]]
-
-
-def suitable(gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions) -> bool:
-    """Whether all pairs are small enough, and neither exact nor limited solutions are wanted."""
-    sizes = np.sort(np.bincount(codes))[::-1]
-    # Classes up to which few rows are solved pair by pair, exactly up to rounding.
-    few = gram.n <= DIRECT and len(sizes) <= 10
-    # Bytes for the kernel within classes.
-    # Rows of the largest pair.
-    large = sizes[:2].sum() > 2500 or 4 * int((sizes.astype(float) ** 2).sum()) > 1 << 29
-    primal = gram.linear and few_columns(gram.x)
-    limited = options.max_iter >= 1 or np.isfinite(options.deadline)
-    size = float(np.abs(gram.diagonal).max(initial=0.0)) * max(1.0, float(cost.max(initial=0.0)))
-    return not (few or large or limited or primal) and size < LARGE
-
-
-class ClassPairs:
-    """The rows in order of their classes, and the state of all pairs."""
-
-    def __init__(self, gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions) -> None:
-        self.k = k = int(codes.max()) + 1
-        self.order = np.argsort(codes, kind="stable")
-        self.gram, self.options = gram if gram.precomputed else gram.subset(self.order), options
-        self.sizes = np.bincount(codes, minlength=k)
-        self.starts = np.concatenate([[0], np.cumsum(self.sizes)])
-        self.places = np.concatenate([[0], np.cumsum(self.sizes**2)])
-        self.cost, self.diagonal = cost[self.order], gram.diagonal[self.order]
-        self.beta, self.f = np.zeros((k, gram.n)), np.zeros((k, gram.n))
-        self.counts = np.zeros((k, k), dtype=np.int64)
-
-    def part(self, c: int) -> slice:
-        """The places of the rows of a class."""
-        return slice(int(self.starts[c]), int(self.starts[c + 1]))
-
-    def rows(self, first: int, stop: int) -> Any:
-        """The rows of some classes: in the order of classes unless the kernel is precomputed."""
-        part = slice(int(self.starts[first]), int(self.starts[stop]))
-        return self.order[part] if self.gram.precomputed else part
-
-    def solve(self) -> None:
-        """β, f and the figures of the certificates of all pairs."""
-        within = np.empty(self.places[-1], dtype=np.float32)
-        classes = range(self.k)
-        spare: list[Memory] = []  # of threads that are done
-
-        def inside(c: int) -> None:
-            rows, place = self.rows(c, c + 1), slice(self.places[c], self.places[c + 1])
-            within[place] = self.gram.square(rows).ravel()
-
-        def solve(block: tuple[int, int, int]) -> None:
-            i, j, stop = block
-            memory = spare.pop() if spare else self._memory()
-            cross = self.gram.between(self.rows(j, stop), self.rows(i, i + 1), memory[0])
-            for c in range(j, stop):
-                self._solve_pair(i, c, cross, int(self.starts[c] - self.starts[j]), within, memory)
-            spare.append(memory)
-
-        def complete(c: int) -> None:
-            part = self.part(c)
-            square = np.asarray(self.gram.square(self.rows(c, c + 1)), dtype=float)
-            self.f[:, part] += self.beta[:, part] @ square
-
-        parallel_map(inside, classes)
-        parallel_map(solve, self._blocks())
-        parallel_map(complete, classes)
-        self.figures = PairFigures(self.starts, self.cost, self.beta, self.f)
-
-    def _solve_pair(
-        self,
-        i: int,
-        c: int,
-        cross: Floats,
-        top: int,
-        within: NDArray[np.float32],
-        memory: Memory,
-    ) -> None:
-        """SMO for classes i < c, whose kernel is in ``cross`` from the row ``top`` on."""
-        n, size = int(self.sizes[i]), int(self.sizes[c])
-        m, between = n + size, cross[top : top + size]
-        gram = memory[1][: m * m].reshape(m, m)
-        first_block, other = slice(*self.places[i : i + 2]), slice(*self.places[c : c + 2])
-        fill_pair(between, within[first_block], within[other], gram)
-        first, second = self.part(i), self.part(c)
-        diagonal = np.concatenate([self.diagonal[first], self.diagonal[second]])
-        (t, low, high, beta, f), limit = np.zeros((5, m)), _ITERATIONS * m
-        t[:n], t[n:] = 1.0, -1.0
-        high[:n], low[n:] = self.cost[first], -self.cost[second]
-        data = (gram, diagonal, t, low, high, 0.0, beta, f)
-        self.counts[i, c], *_ = smo(*data, _REDUCTION * self.options.tol, limit)
-        self.beta[c, first], self.beta[i, second] = beta[:n], beta[n:]
-        self.f[i, second], self.f[c, first] = between @ beta[:n], beta[n:] @ between
-
-    def _memory(self) -> Memory:
-        """Room for any block between classes, and for the Gram matrix of any pair."""
-        largest = np.sort(self.sizes)[-2:]
-        block = max(_BLOCK, int(largest.prod()))
-        return np.empty(block), np.empty(int(largest.sum()) ** 2, dtype=np.float32)
-
-    def _blocks(self) -> list[tuple[int, int, int]]:
-        """A class i and the classes from j to stop that it is paired with at a time."""
-        blocks = []
-        for i in range(self.k - 1):
-            most = max(1, _BLOCK // max(int(self.sizes[i]), 1))
-            j = i + 1
-            for c in range(i + 1, self.k):
-                if c > j and self.starts[c + 1] - self.starts[j] > most:
-                    blocks.append((i, j, c))
-                    j = c
-            blocks.append((i, j, self.k))
-        return blocks
-
-    def record(self, i: int, j: int) -> BinarySVM | None:
-        """The binary SVM of a pair; None where it is not solved."""
-        tol, figures = self.options.tol, self.figures
-        if not figures.violation[i, j] <= tol:
-            return None
-        first, second = self.part(i), self.part(j)
-        b, square = float(figures.b[i, j]), float(figures.square[i, j])
-        primal, gap = float(figures.primal[i, j]), float(figures.gap[i, j])
-        kkt, scale = float(figures.kkt[i, j]), float(figures.scale[i, j])
-        if self.gram.mercer:
-            certificate = Certificate(
-                KERNEL_CLAIM,
-                primal,
-                primal - gap,
-                gap,
-                kkt,
-                tol,
-                scale,
-                statistic="the rows",
-            )
-        else:
-            certificate = Certificate(
-                INDEFINITE_CLAIM, primal, kkt=kkt, tolerance=tol, promised=("kkt",)
-            )
-
-        def both(values: NDArray[Any]) -> NDArray[Any]:
-            return np.concatenate([values[first], values[second]])
-
-        return BinarySVM(
-            both(self.order),
-            np.concatenate([self.beta[j, first], self.beta[i, second]]),
-            both(self.cost),
-            np.concatenate(
-                [
-                    np.maximum(1.0 - (self.f[j, first] + b), 0.0),
-                    np.maximum(1.0 + (self.f[i, second] + b), 0.0),
-                ]
-            ),
-            b,
-            square,
-            certificate,
-            int(self.counts[i, j]),
-            str(Status.SOLVED),
-        )
-
-
-def fit_class_pairs(
-    gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions
-) -> list[BinarySVM | None]:
-    """The binary SVM of every pair of classes i < j; None where single precision is too little."""
-    pairs = ClassPairs(gram, codes, cost, options)
-    pairs.solve()
-    return [pairs.record(i, j) for i, j in combinations(range(pairs.k), 2)]
-
-
-# -------------------------------------------------------------------------------------------------
-# Intercepts and the figures of certificates of the binary SVMs of all pairs of classes.
-#
-# Rows are in order of their classes, class i from ``starts[i]`` to ``starts[i + 1]``. Line c of β
-# and of f = Kβ has the rows of every class i in its pair with class c, the lower class of which has
-# t = +1. A pair has two parts: what is summed over the rows of each class, lines by classes, is
-# added to its transpose. All is in double precision.
-
-
-class PairFigures:
-    """Numbers for every pair (K x K, symmetric)."""
-
-    def __init__(self, starts: Ints, cost: Floats, beta: Floats, f: Floats) -> None:
-        self.starts, self.cost, self.beta, self.f = starts, cost, beta, f
-        k, sizes = len(starts) - 1, np.diff(starts)
-        lines, self.own = range(k), np.repeat(np.arange(k), sizes)
-        ends = np.array(parallel_map(self._gradients, lines))
-        up, down = ends[:, 0], ends[:, 1]
-        up, down = np.minimum(up, up.T), np.maximum(down, down.T)
-        #: Violation of the worst pair of rows, and the intercept in the middle of it.
-        self.violation, self.b = np.maximum(down - up, 0.0), -0.5 * (up + down)
-        np.fill_diagonal(self.b, 0.0)  # a class is not a pair with itself
-        parts = np.array(parallel_map(lambda c: self._sums(c, np.repeat(self.b[c], sizes)), lines))
-        sums, kkt = parts[:, :5].transpose(1, 0, 2), parts[:, 5]
-        square, loss, excess, imbalance, total = sums + sums.transpose(0, 2, 1)
-        #: ‖w‖², primal value, duality gap, KKT residual, and the objective of the best constant.
-        self.square, self.primal = square, 0.5 * square + loss
-        self.gap = excess + np.abs(self.b * imbalance)
-        unbalanced = np.abs(imbalance) / np.where(total > 0.0, total, 1.0)
-        self.kkt = np.maximum(np.maximum(kkt, kkt.T), unbalanced)
-        costs = np.add.reduceat(cost, starts[:-1])
-        self.scale = 2.0 * np.minimum(costs[:, None], costs)
-
-    def _by_class(self, values: Floats, add: Any = np.add) -> Floats:
-        """Sums (or extremes) over the rows of each class."""
-        return np.asarray(add.reduceat(values, self.starts[:-1], axis=-1))
-
-    def _gradients(self, c: int) -> tuple[Floats, Floats]:
-        """The least up and the greatest down gradient of each class in its pair with c."""
-        first, beta = self.own < c, self.beta[c]
-        gradient = self.f[c] - np.where(first, 1.0, -1.0)
-        up = np.where(beta < np.where(first, self.cost, 0.0), gradient, np.inf)
-        down = np.where(beta > np.where(first, 0.0, -self.cost), gradient, -np.inf)
-        return self._by_class(up, np.minimum), self._by_class(down, np.maximum)
-
-    def _sums(self, c: int, b: Floats) -> Floats:
-        """Sums over each class in its pair with c, and its largest KKT residual."""
-        t, beta, f, loss = np.where(self.own < c, 1.0, -1.0), self.beta[c], self.f[c], Hinge()
-        z, u = t * (f + b), -t * beta / self.cost
-        costs = (self.cost * loss.value(z), self.cost * loss.excess(z, u))
-        sums = self._by_class(np.stack([beta * f, *costs, beta, np.abs(beta)]))
-        return np.vstack([sums, self._by_class(loss.violation(z, u, 1.0), np.maximum)])

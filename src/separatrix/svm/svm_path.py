@@ -13,11 +13,10 @@ from separatrix.arrays import Floats, Ints, Matrix, NDArray
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import KernelModel, reads_tables
 from separatrix.formula import nodes
-from separatrix.geometry.hyperplane import Hyperplane, KernelExpansion
-from separatrix.kernels import Kernel, Linear, Precomputed
-from separatrix.kernels.base import finite_diagonal
+from separatrix.geometry.hyperplane import Hyperplane
+from separatrix.kernels import Kernel, KernelExpansion, Linear, Precomputed
+from separatrix.kernels.base import finite_diagonal, training_gram
 from separatrix.kernels.mercer import check_mercer
-from separatrix.kernels.names import training_gram
 from separatrix.kernels.structures import as_list
 from separatrix.matrices.products import multiply
 from separatrix.messages import InputError, check_option, warn

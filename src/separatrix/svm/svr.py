@@ -20,9 +20,9 @@ from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Encoding, check_sample_weight, identity, take_items, unit_weights
 from separatrix.statistics.moments import prepare
-from separatrix.svm.base import KernelSVM
 from separatrix.svm.problem import SolverOptions, regression_problem
 from separatrix.svm.solver import BinarySVM, GramMatrix, fit_kernel_svm
+from separatrix.svm.svc import KernelSVM
 from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
@@ -32,7 +32,6 @@ from separatrix.threads import on_one_blas_thread
 class KernelRegressor(RegressorMixin, KernelSVM):
     """One SVM of numbers with any kernel."""
 
-    cache_size: float
     n_iter_: int
 
     @abstractmethod

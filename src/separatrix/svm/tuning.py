@@ -20,7 +20,7 @@ from separatrix.rows.parts import Hashes
 from separatrix.rows.schema import take_items
 from separatrix.selection.folds import Folds, folds_of
 from separatrix.selection.tuning import DECIMALS, NORMAL, Tuning, TuningData, best_by_fold
-from separatrix.svm.base import coupled_scores
+from separatrix.svm.class_pairs import coupled_scores
 from separatrix.svm.loops import FAR, add_rows, smo
 from separatrix.svm.problem import SVMProblem
 from separatrix.svm.solver import widest
