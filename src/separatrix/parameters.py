@@ -31,6 +31,8 @@ IGNORED = "Ignored; accepted for scikit-learn compatibility."
 DESCRIPTIONS = {
     # parameters
     "X": "The rows.",
+    "algorithm": IGNORED + " The search is exact, and measures which\n"
+    "method is faster.",
     "cache_size": "Megabytes for the cache of kernel rows.",
     "class_weight": "Weights of classes, which multiply those of the rows.",
     "coef0": "Constant term of the polynomial and the sigmoid kernel given by name.",
@@ -66,6 +68,9 @@ DESCRIPTIONS = {
     "time_budget": "Seconds after which the best solution so far is returned, with\n"
     "its duality gap.",
     "verbose": IGNORED,
+    "weights": "v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the\n"
+    "farthest neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of\n"
+    'an array of distances. None is "uniform".',
     # attributes
     "C_": "The chosen C.",
     "X_offset_": "Means of the columns, or zeros without an intercept.",

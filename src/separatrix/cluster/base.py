@@ -119,11 +119,6 @@ class MetricClusterer(Clusterer):
         require_reachable(self.metric_, points)
         return points, w
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
 
 # -------------------------------------------------------------------------------------------------
 # The formula of a clustering: the nearest of several.

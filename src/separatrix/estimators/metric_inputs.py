@@ -82,8 +82,20 @@ class PointsEstimator(RowsEstimator):
     _searches = False  # the model only searches: graphs and rows of points may stay sparse
     metric: Any
     standardize: bool
+    points_: Any
+    sample_weight_: Floats
+    metric_: Metric
     standardizer_: Standardizer | None
     precomputed_columns_: Ints | None = None
+
+    def _chosen_metric(self) -> Metric:
+        """The metric, before it has learned anything from the rows."""
+        return metric_from(self.metric)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = tags.input_tags.positive_only = is_precomputed(self)
+        return tags
 
     @property
     def _skips_missing(self) -> bool:

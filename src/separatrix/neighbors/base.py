@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,6 @@ from separatrix.estimators.class_labels import coded_items, coded_rows
 from separatrix.formula.values import NoFormula
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError, check_option, warn
-from separatrix.mixins import ClassifierMixin
 from separatrix.neighbors import loops
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import identity, n_items, take_items, unit_weights
@@ -37,87 +36,69 @@ from separatrix.statistics.moments import prepare
 from separatrix.threads import parallel_map, pieces, thread_limit
 
 if TYPE_CHECKING:
-    from separatrix.mixins import KNeighborsMixin, RadiusNeighborsMixin
+    from separatrix.mixins import KNeighborsMixin as KNeighborsMixin
+    from separatrix.mixins import RadiusNeighborsMixin as RadiusNeighborsMixin
 else:
-    from sklearn.neighbors._base import KNeighborsMixin, RadiusNeighborsMixin
+    from sklearn.neighbors._base import KNeighborsMixin, RadiusNeighborsMixin  # noqa: F401
 
 #: Trees of scikit-learn, which hold their points.
 _TREES = ("KDTree", "BallTree", "KDTree64", "BallTree64", "KDTree32", "BallTree32")
 
 
-#: Numbers of the points among which distances may be found to be concentrated.
-SAMPLE_NUMBERS = 1 << 19
+def fit_points(model: Any, x: Any, w: Floats, rows: Ints, n_samples: int) -> None:
+    """Store the points of positive weight, which are the given ``rows`` of ``n_samples``.
+
+    ``points_`` are these points, ``sample_weight_`` their weights.
+    """
+    metric = model._chosen_metric()
+    model.precomputed_columns_ = None
+    if isinstance(metric, names.PrecomputedDistances):
+        x = _precomputed_points(model, x, rows, n_samples)
+    elif not model._fitted_to_objects:
+        keep = sparse.issparse(x) and isinstance(metric, names.FunctionMetric)
+        keep = model._searches and not model.standardize and (keep or stays_sparse(x, metric))
+        x = sparse.csr_array(x, copy=True) if keep else metric_inputs.as_dense(x)
+    if not n_items(x):
+        raise InputError("There are no rows of positive weight to store.")
+    model.points_ = model._fit_standardize(x, w, numeric=metric.of_vectors)
+    model.sample_weight_ = w
+    metric = metric_inputs.metric_of_table(metric, vars(model).get("encoding_"))
+    model.metric_ = metric.fitted(model.points_, w)
+    # With fewer columns distances do not concentrate.
+    if isinstance(x, np.ndarray) and min(x.shape) >= 20 and not isinstance(metric, NanEuclidean):
+        # Many columns average each distance: of half a million numbers fewer points tell as much.
+        most = min(MAX_SAMPLE, max(50, (1 << 19) // x.shape[1]))
+        sample = model.points_[names.space_evenly(len(x), most)]
+        concentration = distance_concentration(sample, model.metric_)
+        if concentration.concentrated:
+            warn("SEP008", str(concentration))
 
 
-class InstanceBasedModel(metric_inputs.PointsEstimator):
-    """``points_`` are the training points of positive weight, ``sample_weight_`` their weights."""
+def _precomputed_points(model: Any, x: Any, rows: Ints, n_samples: int) -> Any:
+    """Distances among the rows of positive weight; a sparse graph stays sparse."""
+    if x.shape[1] != n_samples:
+        raise InputError(
+            f"Precomputed distances among {n_samples} rows are a square matrix, not "
+            f"{n_samples}x{x.shape[1]}.",
+            remedy="Give the distance of every training row to every training row.",
+        )
+    if sparse.issparse(x) and not model._searches:
+        raise InputError(
+            "A sparse graph holds the distances to some neighbors, and all are needed here.",
+            remedy="Give a full matrix of distances.",
+        )
+    model.precomputed_columns_ = np.asarray(rows, dtype=np.int64)
+    chosen = x if len(rows) == n_samples else x[:, rows]
+    return as_graph(chosen).copy() if sparse.issparse(x) else metric_inputs.as_dense(chosen)
 
-    metric: Any
-    points_: Any
-    sample_weight_: Floats
-    metric_: Metric
 
-    def _chosen_metric(self) -> Metric:
-        """The metric, before it has learned anything from the rows."""
-        return names.metric_from(self.metric)
-
-    def _fit_points(self, x: Any, w: Floats, rows: Ints, n_samples: int) -> None:
-        """Store the points of positive weight, which are the given ``rows`` of ``n_samples``."""
-        metric = self._chosen_metric()
-        self.precomputed_columns_ = None
-        if isinstance(metric, names.PrecomputedDistances):
-            x = self._precomputed_points(x, rows, n_samples)
-        elif not self._fitted_to_objects:
-            keep = sparse.issparse(x) and isinstance(metric, names.FunctionMetric)
-            keep = self._searches and not self.standardize and (keep or stays_sparse(x, metric))
-            x = sparse.csr_array(x, copy=True) if keep else metric_inputs.as_dense(x)
-        if not n_items(x):
-            raise InputError("There are no rows of positive weight to store.")
-        self.points_ = self._fit_standardize(x, w, numeric=metric.of_vectors)
-        self.sample_weight_ = w
-        metric = metric_inputs.metric_of_table(metric, vars(self).get("encoding_"))
-        self.metric_ = metric.fitted(self.points_, w)
-        # With fewer columns distances do not concentrate.
-        if isinstance(x, np.ndarray) and min(x.shape) >= 20:
-            if isinstance(metric, NanEuclidean):
-                return
-            # many columns average each distance: fewer points tell as much
-            most = min(MAX_SAMPLE, max(50, SAMPLE_NUMBERS // x.shape[1]))
-            sample = self.points_[names.space_evenly(len(x), most)]
-            concentration = distance_concentration(sample, self.metric_)
-            if concentration.concentrated:
-                warn("SEP008", str(concentration))
-
-    def _precomputed_points(self, x: Any, rows: Ints, n_samples: int) -> Any:
-        """Distances among the rows of positive weight; a sparse graph stays sparse."""
-        if x.shape[1] != n_samples:
-            raise InputError(
-                f"Precomputed distances among {n_samples} rows are a square matrix, not "
-                f"{n_samples}x{x.shape[1]}.",
-                remedy="Give the distance of every training row to every training row.",
-            )
-        if sparse.issparse(x) and not self._searches:
-            raise InputError(
-                "A sparse graph holds the distances to some neighbors, and all are needed here.",
-                remedy="Give a full matrix of distances.",
-            )
-        self.precomputed_columns_ = np.asarray(rows, dtype=np.int64)
-        chosen = x if len(rows) == n_samples else x[:, rows]
-        return as_graph(chosen).copy() if sparse.issparse(x) else metric_inputs.as_dense(chosen)
-
-    def _left_out(self, targets: NDArray[Any]) -> tuple[LeftOut, Any]:
-        """The training rows that differ, to be left out with their copies, and their points."""
-        left_out = LeftOut.of(self.points_, targets, self.sample_weight_)
-        points, rows = chosen_items(self.points_, left_out.rows), left_out.rows
-        if self.precomputed_columns_ is not None and len(rows) < n_items(self.points_):
-            points = points[:, rows]
-        return left_out, points
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.positive_only = tags.input_tags.pairwise
-        return tags
+def leave_out(model: Any, targets: NDArray[Any]) -> tuple[LeftOut, Any]:
+    """The training rows that differ, to be left out with their copies, and their points."""
+    left_out = LeftOut.of(model.points_, targets, model.sample_weight_)
+    points, rows = chosen_items(model.points_, left_out.rows), left_out.rows
+    if model.precomputed_columns_ is not None and len(rows) < n_items(model.points_):
+        points = points[:, rows]
+    return left_out, points
 
 
 def stored_points(X: Any, model: Any) -> Any:
@@ -125,7 +106,7 @@ def stored_points(X: Any, model: Any) -> Any:
 
     Of precomputed distances those that are infinite belong to no neighbors.
     """
-    if isinstance(X, InstanceBasedModel):
+    if isinstance(X, NeighborsModel):
         return X.points_
     if type(X).__name__ in _TREES:
         return np.asarray(X.data)
@@ -149,7 +130,7 @@ def fit_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
             raw = metric_inputs.with_missing(coded.encoding, X.collect())
             coded = replace(coded, x=raw[coded.rows])
     model.codes_ = coded.codes
-    model._fit_points(coded.x, coded.w, coded.rows, coded.n_samples)
+    fit_points(model, coded.x, coded.w, coded.rows, coded.n_samples)
 
 
 def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
@@ -175,7 +156,7 @@ def fit_targets(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         x, w, targets = block.x, block.weights, block.y
     rows = np.flatnonzero(w > 0)
     model.targets_ = targets[rows].copy()
-    model._fit_points(chosen_items(x, rows), w[rows], rows, len(w))
+    fit_points(model, chosen_items(x, rows), w[rows], rows, len(w))
 
 
 def as_targets(model: Any, predicted: Floats) -> Floats:
@@ -208,23 +189,26 @@ _TREE_NAMES = {
 _BY_EXPONENT = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
 
 
-class NeighborsModel(InstanceBasedModel):
+class NeighborsModel(metric_inputs.PointsEstimator):
     """Training points with an exact search for neighbors.
 
     ``effective_metric_`` is the metric by its plainest name. Models of neighbors are scikit-learn's
-    ``KNeighborsMixin`` and ``RadiusNeighborsMixin``, whose methods they all have their own: its
+    ``KNeighborsMixin`` or ``RadiusNeighborsMixin``, whose methods they all have their own: its
     functions take a fitted search only if it is one of these.
     """
 
     _searches = True
     _search_cache: NearestNeighborSearch | None = None
+    classes_: Any  # of a classifier; of several targets, a list
+    codes_: Ints
+    output_codes_: Ints
+    effective_metric_: Any
+    effective_metric_params_: dict[str, Any]
     algorithm: str
     leaf_size: int
     p: float | None
     metric_params: dict[str, Any] | None
     n_jobs: int | None
-    effective_metric_: Any
-    effective_metric_params_: dict[str, Any]
 
     def _chosen_metric(self) -> Metric:
         """The metric with its parameters."""
@@ -318,110 +302,101 @@ class NeighborsModel(InstanceBasedModel):
 
 # -------------------------------------------------------------------------------------------------
 # Neighbors of new rows, or of the training rows among themselves: as lists, and as graphs.
+#
+# A class takes those of these functions for its methods that it has.
 
 
 MODES = ("connectivity", "distance")
 
 
-class KNeighborsQueries(KNeighborsMixin, NeighborsModel):
-    """The k nearest training points, by default ``n_neighbors`` of them."""
-
-    n_neighbors: Any
-
-    def _count(self, n_neighbors: Any) -> int:
-        if n_neighbors is None:
-            k = getattr(self, "n_neighbors_", None)
-            return check_n_neighbors(self.n_neighbors) if k is None else k
-        if not isinstance(n_neighbors, Integral):
-            raise TypeError(f"n_neighbors={n_neighbors!r} is not a count: give an integer.")
-        return check_n_neighbors(n_neighbors)
-
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """Distances and indices of the nearest training points; without X, of each one's others."""
-        check_is_fitted(self, "points_")
-        k = self._count(n_neighbors)
-        with thread_limit(self.n_jobs):
-            if X is None:
-                neighbors = self._search.nearest_others(k, self.points_)
-            else:
-                neighbors = self._search.nearest(self._query_points(X), k)
-        return (neighbors.distances, neighbors.indices) if return_distance else neighbors.indices
-
-    def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
-    ) -> Any:
-        """The k nearest training points as a sparse matrix (CSR), of ones or of distances.
-
-        Without X, the graph of the training points, none of which is its own neighbor.
-        """
-        check_is_fitted(self, "points_")
-        check_mode(mode)
-        distances, indices = self.kneighbors(X, n_neighbors)
-        starts = np.arange(0, indices.size + 1, indices.shape[1])
-        values = distances.ravel() if mode == "distance" else np.ones(indices.size)
-        return as_matrix(values, indices.ravel(), starts, self.n_samples_fit_)
+def kneighbors(
+    self: Any, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+) -> Any:
+    """Distances and indices of the nearest training points; without X, of each one's others."""
+    check_is_fitted(self, "points_")
+    if n_neighbors is None:
+        n_neighbors = getattr(self, "n_neighbors_", self.n_neighbors)
+    elif not isinstance(n_neighbors, Integral):
+        raise TypeError(f"n_neighbors={n_neighbors!r} is not a count: give an integer.")
+    k = check_n_neighbors(n_neighbors)
+    with thread_limit(self.n_jobs):
+        if X is None:
+            neighbors = self._search.nearest_others(k, self.points_)
+        else:
+            neighbors = self._search.nearest(self._query_points(X), k)
+    return (neighbors.distances, neighbors.indices) if return_distance else neighbors.indices
 
 
-class RadiusQueries(RadiusNeighborsMixin, NeighborsModel):
-    """All training points within a distance, by default ``radius``."""
+def kneighbors_graph(
+    self: Any, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+) -> Any:
+    """The k nearest training points as a sparse matrix (CSR), of ones or of distances.
 
-    radius: Any
+    Without X, the graph of the training points, none of which is its own neighbor.
+    """
+    check_is_fitted(self, "points_")
+    check_mode(mode)
+    distances, indices = kneighbors(self, X, n_neighbors)
+    starts = np.arange(0, indices.size + 1, indices.shape[1])
+    values = distances.ravel() if mode == "distance" else np.ones(indices.size)
+    return as_matrix(values, indices.ravel(), starts, self.n_samples_fit_)
 
-    def _near(self, X: Any, radius: Any) -> NeighborLists:
-        check_is_fitted(self, "points_")
-        given = self.radius if radius is None else radius
-        if np.ndim(given) == 1:  # one for each row
-            each = np.array([check_radius(r) for r in given])
-            near = self._near(X, float(each.max(initial=0.0)))
-            if len(each) != len(near.starts) - 1:
-                raise InputError(f"{len(each)} radii for {len(near.starts) - 1} rows.")
-            return near.where(near.distances <= each[near.rows])
-        r = check_radius(given)
-        with thread_limit(self.n_jobs):
-            if X is None:
-                return self._search.others_within(r, self.points_)
-            return self._search.within(self._query_points(X), r)
 
-    def radius_neighbors(
-        self,
-        X: Any = None,
-        radius: float | None = None,
-        return_distance: bool = True,
-        sort_results: bool = False,
-    ) -> Any:
-        """Distances and indices of all training points within ``radius``, an array for each row.
+def find_within(model: Any, X: Any, radius: Any = None) -> NeighborLists:
+    """All training points within ``radius``, by default the model's, of every row."""
+    check_is_fitted(model, "points_")
+    given = model.radius if radius is None else radius
+    if np.ndim(given) == 1:  # one for each row
+        each = np.array([check_radius(r) for r in given])
+        near = find_within(model, X, float(each.max(initial=0.0)))
+        if len(each) != len(near.starts) - 1:
+            raise InputError(f"{len(each)} radii for {len(near.starts) - 1} rows.")
+        return near.where(near.distances <= each[near.rows])
+    r = check_radius(given)
+    with thread_limit(model.n_jobs):
+        search: NearestNeighborSearch = model._search
+        if X is None:
+            return search.others_within(r, model.points_)
+        return search.within(model._query_points(X), r)
 
-        They come in the order of the training points, or nearest first if ``sort_results``.
-        Without X, the neighbors of each training point among the others.
-        """
-        if sort_results and not return_distance:
-            raise InputError(
-                "return_distance must be True if sort_results: the order is by distance."
-            )
-        near = self._near(X, radius)
-        near = near.nearest_first() if sort_results else near
-        indices = near.split(near.indices)
-        return (near.split(near.distances), indices) if return_distance else indices
 
-    def radius_neighbors_graph(
-        self,
-        X: Any = None,
-        radius: float | None = None,
-        mode: str = "connectivity",
-        sort_results: bool = False,
-    ) -> Any:
-        """All training points within ``radius`` as a sparse matrix (CSR), of ones or of distances.
+def radius_neighbors(
+    self: Any,
+    X: Any = None,
+    radius: float | None = None,
+    return_distance: bool = True,
+    sort_results: bool = False,
+) -> Any:
+    """Distances and indices of all training points within ``radius``, an array for each row.
 
-        Without X, the graph of the training points, none of which is its own neighbor. The entries
-        of a row come nearest first if ``sort_results``.
-        """
-        check_mode(mode)
-        near = self._near(X, radius)
-        near = near.nearest_first() if sort_results else near
-        values = near.distances if mode == "distance" else np.ones(len(near.indices))
-        return as_matrix(values, near.indices, near.starts, self.n_samples_fit_)
+    They come in the order of the training points, or nearest first if ``sort_results``.
+    Without X, the neighbors of each training point among the others.
+    """
+    if sort_results and not return_distance:
+        raise InputError("return_distance must be True if sort_results: the order is by distance.")
+    near = find_within(self, X, radius)
+    near = near.nearest_first() if sort_results else near
+    indices = near.split(near.indices)
+    return (near.split(near.distances), indices) if return_distance else indices
+
+
+def radius_neighbors_graph(
+    self: Any,
+    X: Any = None,
+    radius: float | None = None,
+    mode: str = "connectivity",
+    sort_results: bool = False,
+) -> Any:
+    """All training points within ``radius`` as a sparse matrix (CSR), of ones or of distances.
+
+    Without X, the graph of the training points, none of which is its own neighbor. The entries
+    of a row come nearest first if ``sort_results``.
+    """
+    check_mode(mode)
+    near = find_within(self, X, radius)
+    near = near.nearest_first() if sort_results else near
+    values = near.distances if mode == "distance" else np.ones(len(near.indices))
+    return as_matrix(values, near.indices, near.starts, self.n_samples_fit_)
 
 
 def as_matrix(values: Any, indices: Any, starts: Any, n: int) -> Any:
@@ -462,118 +437,115 @@ def check_radius(radius: Any) -> float:
 # Classes of neighbors: one target or several, and the votes for each class.
 
 
-#: Rows whose votes are worth another piece.
-MIN_ROWS = 1024
-
-
-class NeighborsClassifier(ClassifierMixin, InstanceBasedModel):
-    """Neighbors vote for their classes; with several targets, for one class of each.
+def fit_labels(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    """Fit to points with classes of one target, or of several.
 
     With several targets ``classes_`` is a list of arrays, and ``output_codes_`` has the place of
     ``codes_``, with a column for each.
     """
+    model.outputs_2d_ = False
+    for name in ("codes_", "output_codes_"):
+        model.__dict__.pop(name, None)
+    if not isinstance(X, Rows) and y is not None and np.asarray(y).ndim == 2:
+        labels = np.asarray(y)
+        if labels.shape[1] != 1:
+            _fit_several(model, stored_points(X, model), labels, sample_weight)
+            return
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: y.ravel().",
+            DataConversionWarning,
+            4,
+        )
+        y = labels[:, 0]
+    fit_classes(model, X, y, sample_weight)
 
-    _multi_output = True
-    classes_: Any
-    codes_: Ints
-    output_codes_: Ints
 
-    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self.outputs_2d_ = False
-        for name in ("codes_", "output_codes_"):
-            self.__dict__.pop(name, None)
-        if not isinstance(X, Rows) and y is not None and np.asarray(y).ndim == 2:
-            labels = np.asarray(y)
-            if labels.shape[1] != 1:
-                self._fit_outputs(stored_points(X, self), labels, sample_weight)
-                return
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected: y.ravel().",
-                DataConversionWarning,
-                4,
-            )
-            y = labels[:, 0]
-        fit_classes(self, X, y, sample_weight)
+def _fit_several(model: Any, X: Any, y: NDArray[Any], sample_weight: Any) -> None:
+    """Several targets, a column of y for each."""
+    if metric_inputs.holds_objects(model._chosen_metric(), X):
+        raise InputError("Objects have one target.", remedy="Fit a model for each target.")
+    check_classification_targets(y)
+    model.outputs_2d_ = True
 
-    def _fit_outputs(self, X: Any, y: NDArray[Any], sample_weight: Any) -> None:
-        """Several targets, a column of y for each."""
-        if metric_inputs.holds_objects(self._chosen_metric(), X):
-            raise InputError("Objects have one target.", remedy="Fit a model for each target.")
-        check_classification_targets(y)
-        self.outputs_2d_ = True
+    def encode(labels: Any) -> tuple[Floats, list[Any]]:
+        return np.empty((len(labels), 0)), []
 
-        def encode(labels: Any) -> tuple[Floats, list[Any]]:
-            return np.empty((len(labels), 0)), []
+    rows = model._training_rows(X, y, sample_weight, encode_target=encode)
+    assert isinstance(rows, ArrayRows)
+    w = rows.block.weights
+    positive = np.flatnonzero(w > 0.0)
+    outputs = [np.unique(column, return_inverse=True) for column in y[positive].T]
+    model.encoding_ = identity(rows.schema)
+    model.classes_ = [classes for classes, _ in outputs]
+    model.output_codes_ = np.column_stack([codes for _, codes in outputs]).astype(np.int64)
+    fit_points(model, chosen_items(rows.block.x, positive), w[positive], positive, len(w))
 
-        rows = self._training_rows(X, y, sample_weight, encode_target=encode)
-        assert isinstance(rows, ArrayRows)
-        w = rows.block.weights
-        positive = np.flatnonzero(w > 0.0)
-        outputs = [np.unique(column, return_inverse=True) for column in y[positive].T]
-        self.encoding_ = identity(rows.schema)
-        self.classes_ = [classes for classes, _ in outputs]
-        self.output_codes_ = np.column_stack([codes for _, codes in outputs]).astype(np.int64)
-        self._fit_points(chosen_items(rows.block.x, positive), w[positive], positive, len(w))
 
-    @property
-    def _outputs(self) -> list[NDArray[Any]]:
-        """The classes of every target."""
-        return self.classes_ if self.outputs_2d_ else [self.classes_]
+@dataclass(frozen=True)
+class LabelVotes:
+    """Neighbors vote for their classes; with several targets, for one class of each.
 
-    @property
-    def _codes(self) -> Ints:
-        """The classes of the training rows, a column for every target."""
-        return self.output_codes_ if self.outputs_2d_ else self.codes_[:, None]
+    ``outputs`` are the classes of every target, ``codes`` those of the training rows with a column
+    for every target. Neighbors of row i are ``indices[starts[i]:starts[i + 1]]``, and their weights
+    likewise.
+    """
 
-    def _votes(self, starts: Ints, indices: Ints, weights: Floats) -> list[Floats]:
-        """Σ weight by row and class, for every target.
+    outputs: list[NDArray[Any]]
+    codes: Ints
+    several: bool
 
-        The neighbors of row i are ``indices[starts[i]:starts[i + 1]]``, their weights likewise.
-        """
-        votes = []
-        for codes, classes in zip(self._codes.T, self._outputs, strict=True):
-            votes_of, out = np.ascontiguousarray(codes), np.zeros((len(starts) - 1, len(classes)))
+    @classmethod
+    def of(cls, model: Any) -> LabelVotes:
+        """Those of the training rows of a fitted model."""
+        if model.outputs_2d_:
+            return cls(model.classes_, model.output_codes_, True)
+        return cls([model.classes_], model.codes_[:, None], False)
 
-            def add(part: slice, votes_of: Ints = votes_of, out: Floats = out) -> None:
-                loops.add_votes(starts[part.start :], indices, weights, votes_of, out[part])
+    def _each(self, work: Callable[[int, Ints, slice], None], n: int) -> None:
+        """Work on every target, its codes, and pieces of n rows that are worth a thread."""
+        columns = [np.ascontiguousarray(codes) for codes in self.codes.T]
 
-            parallel_map(add, pieces(len(out), MIN_ROWS))
-            votes.append(out)
+        def run(part: slice) -> None:
+            for target, codes in enumerate(columns):
+                work(target, codes, part)
+
+        parallel_map(run, pieces(n, 1024))
+
+    def count(self, starts: Ints, indices: Ints, weights: Floats) -> list[Floats]:
+        """Σ weight by row and class, for every target."""
+        n = len(starts) - 1
+        votes = [np.zeros((n, len(classes))) for classes in self.outputs]
+
+        def add(target: int, codes: Ints, part: slice) -> None:
+            loops.add_votes(starts[part.start :], indices, weights, codes, votes[target][part])
+
+        self._each(add, n)
         return votes
 
-    def _most_voted(self, starts: Ints, indices: Ints, weights: Floats) -> Ints:
+    def elect(self, starts: Ints, indices: Ints, weights: Floats) -> Ints:
         """The class with most votes, a column for every target, as positions; −1 without votes.
 
-        Votes are counted row by row: memory does not grow with the number of classes.
+        LabelVotes are counted row by row: memory does not grow with the number of classes.
         """
-        outputs = self._outputs
-        most_voted = np.empty((len(outputs), len(starts) - 1), dtype=np.int64)
-        columns = [np.ascontiguousarray(codes) for codes in self._codes.T]
+        elected = np.empty((len(self.outputs), len(starts) - 1), dtype=np.int64)
 
-        def count(part: slice) -> None:
-            for codes, classes, out in zip(columns, outputs, most_voted, strict=True):
-                loops.most_voted(
-                    starts[part.start :], indices, weights, codes, len(classes), out[part]
-                )
+        def elect(target: int, codes: Ints, part: slice) -> None:
+            k, out = len(self.outputs[target]), elected[target, part]
+            loops.most_voted(starts[part.start :], indices, weights, codes, k, out)
 
-        parallel_map(count, pieces(most_voted.shape[1], MIN_ROWS))
-        return most_voted.T
+        self._each(elect, elected.shape[1])
+        return elected.T
 
-    def _labels(self, codes: Ints) -> NDArray[Any]:
+    def label(self, codes: Ints) -> NDArray[Any]:
         """Labels of classes by their positions, a column of codes for every target."""
-        columns = [classes[c] for classes, c in zip(self._outputs, codes.T, strict=True)]
-        return np.stack(columns, axis=1) if self.outputs_2d_ else np.asarray(columns[0])
+        columns = [classes[c] for classes, c in zip(self.outputs, codes.T, strict=True)]
+        return np.stack(columns, axis=1) if self.several else np.asarray(columns[0])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def _one_hot(self) -> Floats:
+    def one_hot(self) -> Floats:
         """Indicators of the classes of the stored rows (m x K)."""
-        if self.outputs_2d_:
+        if self.several:
             raise NoFormula("Several targets of classes have no export.")
-        return np.eye(len(self.classes_))[self.codes_]
+        return np.eye(len(self.outputs[0]))[self.codes[:, 0]]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -601,6 +573,11 @@ WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
     "distance": _inverse_distance,
     "gaussian": _adaptive_gaussian,
 }
+
+
+def is_uniform(weights: Any) -> bool:
+    """Whether all neighbors weigh the same, however far."""
+    return weights is None or (isinstance(weights, str) and weights == "uniform")
 
 
 def check_weights(weights: Any) -> None:

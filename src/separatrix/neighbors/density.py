@@ -31,6 +31,7 @@ from separatrix.distances.base import PreparedMetric
 from separatrix.distances.vectors import SquaredEuclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import class_priors
+from separatrix.estimators.metric_inputs import PointsEstimator
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.messages import InputError, check_option
@@ -226,7 +227,7 @@ CLOSED = "A closed form: the weighted mean of kernels at all training rows"
 # The density of rows.
 
 
-class DensityModel(base.InstanceBasedModel):
+class DensityModel(PointsEstimator):
     """Training rows of numbers with a kernel around each."""
 
     kernel: str
@@ -353,7 +354,7 @@ default="gaussian"
         x, given = self._read_points(X, sample_weight, objects=False)
         w = np.ones(len(x)) if given is None else given
         rows = np.flatnonzero(w > 0.0)
-        self._fit_points(base.chosen_items(x, rows), w[rows], rows, len(w))
+        base.fit_points(self, base.chosen_items(x, rows), w[rows], rows, len(w))
         self._require_columns()
         n, d = float(self.sample_weight_.sum()), self._log_units[1]
         self.certificate_ = Certificate(CLOSED, promised=())

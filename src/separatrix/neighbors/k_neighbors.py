@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -18,15 +17,21 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
-from separatrix.mixins import RegressorMixin
+from separatrix.mixins import ClassifierMixin, RegressorMixin
 from separatrix.neighbors.base import (
-    KNeighborsQueries,
-    NeighborsClassifier,
+    KNeighborsMixin,
+    LabelVotes,
+    NeighborsModel,
     as_targets,
     check_n_neighbors,
     check_weights,
     distance_weights,
+    fit_labels,
     fit_targets,
+    is_uniform,
+    kneighbors,
+    kneighbors_graph,
+    leave_out,
     truncated_weights,
 )
 from separatrix.neighbors.tuning import (
@@ -63,132 +68,64 @@ class WeightedNeighbors:
         return np.arange(0, n * k + 1, k), self.indices.ravel(), self.weights.ravel()
 
 
-@declare_parameters
-class NeighborsPredictor(KNeighborsQueries):
-    """ŷ(x) = Σ vᵢ yᵢ / Σ vᵢ over the k nearest training points, with v from their distances."""
+@dataclass(frozen=True)
+class WeightedSearch:
+    """The k nearest training points of rows, with the weights that ``weights`` gives to them.
 
-    n_neighbors: int | str = 5
-    _: KW_ONLY
-    weights: Any = "uniform"
-    algorithm: str = "auto"
-    leaf_size: int = 30
-    p: float = 2
-    metric: Any = "minkowski"
-    metric_params: dict[str, Any] | None = None
-    n_jobs: int | None = None
-    standardize: bool = False
+    A training point of weight w counts as w neighbors.
+    """
 
-    @reads_tables
-    @abstractmethod
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X`` and ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+    search: NearestNeighborSearch
+    sample_weight: Floats
+    weights: Any
+    k: int
 
-    @abstractmethod
-    def _loss(self) -> CountLoss:
-        """The loss by which k is chosen."""
-
-    @on_one_blas_thread
-    def tune(self, data: TuningData) -> Tuning:
-        """Compare numbers of neighbors, weights and metrics on the folds of ``data``.
-
-        For classes also how much votes are smoothed. Columns are standardized over all rows if
-        ``standardize``, as in a fit to all of them.
-        """
-        return tune_neighbors(data, standardize=bool(self.standardize))
-
-    @on_one_blas_thread
-    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
-        """Fit to all rows with the parameters that were chosen, which replace those given."""
-        self.set_params(**tuning.parameters)
-        return self.fit(rows)
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters before any row is read."""
-        self._check_search()
-        check_weights(self.weights)
-        if not (isinstance(self.n_neighbors, str) and self.n_neighbors == "auto"):
-            check_n_neighbors(self.n_neighbors)
-
-    def _fit_neighbors(self) -> None:
-        """Build the search, then take or choose the number of neighbors."""
-        self._build_search()
-        self.__dict__.pop("leave_one_out_", None)
-        if self.n_neighbors == "auto":
-            self.leave_one_out_ = self.leave_one_out()
-            self.n_neighbors_ = self.leave_one_out_.best
-        else:
-            self.n_neighbors_ = check_n_neighbors(self.n_neighbors)
-        self.certificate_ = Certificate(
-            f"The {self.n_neighbors_} nearest of {self.n_samples_fit_} training rows are exact",
-            notes=("Ties in distance go to the row that comes first.",),
-            promised=(),
-        )
-
-    def leave_one_out(self, max_neighbors: int | None = None) -> LeaveOneOutErrors:
-        """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√(Σ w), at most 128.
-
-        A row is left out with the rows that its weight stands for and with its copies, so that no
-        k is judged by what it remembers; copies that chance explains are left out one at a time.
-        """
-        check_is_fitted(self, "points_")
-        with thread_limit(self.n_jobs):
-            loss = self._loss()
-            left_out, points = self._left_out(loss.targets)
-            whole = len(left_out.rows) == self.n_samples_fit_
-            search = self._search if whole else NearestNeighborSearch(points, self.metric_)
-            loss = loss.take(left_out.rows)
-            return leave_one_out_errors(search, points, left_out, self.weights, loss, max_neighbors)
+    @classmethod
+    def of(cls, model: Any) -> WeightedSearch:
+        """That of a fitted model."""
+        return cls(model._search, model.sample_weight_, model.weights, model.n_neighbors_)
 
     @property
-    def _unit_weights(self) -> bool:
+    def counts_once(self) -> bool:
         """Whether every training row counts once."""
-        return bool((self.sample_weight_ == 1.0).all())
+        return bool((self.sample_weight == 1.0).all())
 
-    def _neighbors(self, nearest: Callable[[int], Neighbors], n: int) -> tuple[Neighbors, Floats]:
+    def blocks(self, x: Any) -> Iterator[WeightedNeighbors]:
+        """Those of new rows, some rows at a time."""
+        together = 1 << 14  # queries that are predicted together
+        for start in range(0, n_items(x), together):
+            block = x[start : start + together]
+            yield self._weigh(*self._collect(partial(self.search.nearest, block), self.search.n))
+
+    def of_others(self, points: Any) -> WeightedNeighbors:
+        """Of each training point those among the others."""
+        nearest = self._collect(lambda k: self.search.nearest_others(k, points), self.search.n - 1)
+        return self._weigh(*nearest)
+
+    def _collect(self, nearest: Callable[[int], Neighbors], n: int) -> tuple[Neighbors, Floats]:
         """Enough of n neighbors for a total weight of k, and how much of its weight each counts."""
-        k, total = self.n_neighbors_, self.sample_weight_.sum()
+        k, total = self.k, self.sample_weight.sum()
         if k > total * (1.0 + 1e-12) or n < 1:
             raise InputError(
                 f"n_neighbors={k} exceeds the total weight {total:g} of n_samples_fit = "
-                f"{self.n_samples_fit_} rows: a row of weight w counts as w neighbors.",
+                f"{self.search.n} rows: a row of weight w counts as w neighbors.",
                 remedy="Use fewer neighbors, or weights that count rows.",
             )
         count = min(k, n)
-        if self._unit_weights:
+        if self.counts_once:
             neighbors = nearest(count)
             return neighbors, np.broadcast_to(1.0, neighbors.indices.shape)
         while True:
             neighbors = nearest(count)
-            copies = truncated_weights(neighbors.indices, self.sample_weight_, k)
+            copies = truncated_weights(neighbors.indices, self.sample_weight, k)
             if count == n or (copies.sum(axis=1) >= k * (1 - 1e-12)).all():
                 return neighbors, copies
             count = min(n, 2 * count)  # weights below one need more rows
 
-    def _blocks(self, X: Any) -> Iterator[tuple[Neighbors, Floats]]:
-        """Neighbors of new rows by blocks; without X, of each training row among the others."""
-        search, n = self._search, self.n_samples_fit_
-        if X is None:
-            yield self._neighbors(lambda k: search.nearest_others(k, self.points_), n - 1)
-            return
-        x = self._query_points(X)
-        together = 1 << 14  # queries that are predicted together
-        for start in range(0, n_items(x), together):
-            block = x[start : start + together]
-            yield self._neighbors(partial(search.nearest, block), n)
-
-    def _over_blocks(
-        self, X: Any, work: Callable[[WeightedNeighbors], tuple[Any, ...]]
-    ) -> list[tuple[Any, ...]]:
-        """Results of ``work`` on blocks of rows with their neighbors, each result by blocks."""
-        check_is_fitted(self, "points_")
-        with thread_limit(self.n_jobs):
-            parts = [work(self._weigh(*block)) for block in self._blocks(X)]
-        return list(zip(*parts, strict=True))
-
     def _weigh(self, neighbors: Neighbors, copies: Floats) -> WeightedNeighbors:
         """Weights by distance times copies, made to sum to one."""
         n, k = neighbors.indices.shape
-        if self._unit_weights and (self.weights is None or _uniform(self.weights)):
+        if self.counts_once and is_uniform(self.weights):
             return WeightedNeighbors(
                 neighbors.indices, np.full((n, k), 1.0 / k), np.full(n, float(k))
             )
@@ -206,21 +143,94 @@ class NeighborsPredictor(KNeighborsQueries):
         effective = total[:, 0] ** 2 / (weights * values).sum(axis=1)
         return WeightedNeighbors(neighbors.indices, weights / total, effective)
 
-    def _nearest_node(self, targets: Floats) -> nodes.Nearest:
-        """Weighted sums of the targets of the k nearest rows."""
-        return nodes.Nearest(
-            self._query_node(),
-            self.points_,
-            self.metric_,
-            self.weights,
-            np.asarray(self.sample_weight_, dtype=np.float64),
-            targets,
-            float(self.n_neighbors_),
-        )
+
+def reduce_neighbors(
+    model: Any, X: Any, work: Callable[[WeightedNeighbors], tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    """Results of ``work`` on blocks of rows with their neighbors, each result by blocks.
+
+    Without X, those of each training row among the others.
+    """
+    check_is_fitted(model, "points_")
+    with thread_limit(model.n_jobs):
+        search = WeightedSearch.of(model)
+        if X is None:
+            return [(result,) for result in work(search.of_others(model.points_))]
+        parts = [work(near) for near in search.blocks(model._query_points(X))]
+    return list(zip(*parts, strict=True))
 
 
-def _uniform(weights: Any) -> bool:
-    return isinstance(weights, str) and weights == "uniform"
+def nearest_node(model: Any, targets: Floats) -> nodes.Nearest:
+    """Weighted sums of the targets of the k nearest rows."""
+    return nodes.Nearest(
+        model._query_node(),
+        model.points_,
+        model.metric_,
+        model.weights,
+        np.asarray(model.sample_weight_, dtype=np.float64),
+        targets,
+        float(model.n_neighbors_),
+    )
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters before any row is read."""
+    model._check_search()
+    check_weights(model.weights)
+    if not (isinstance(model.n_neighbors, str) and model.n_neighbors == "auto"):
+        check_n_neighbors(model.n_neighbors)
+
+
+def fit_neighbors(model: Any) -> None:
+    """Build the search, then take or choose the number of neighbors."""
+    model._build_search()
+    model.__dict__.pop("leave_one_out_", None)
+    if model.n_neighbors == "auto":
+        model.leave_one_out_ = model.leave_one_out()
+        model.n_neighbors_ = model.leave_one_out_.best
+    else:
+        model.n_neighbors_ = check_n_neighbors(model.n_neighbors)
+    model.certificate_ = Certificate(
+        f"The {model.n_neighbors_} nearest of {model.n_samples_fit_} training rows are exact",
+        notes=("Ties in distance go to the row that comes first.",),
+        promised=(),
+    )
+
+
+# Methods of classifier and regressor alike.
+
+
+def leave_one_out(self: Any, max_neighbors: int | None = None) -> LeaveOneOutErrors:
+    """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√(Σ w), at most 128.
+
+    A row is left out with the rows that its weight stands for and with its copies, so that no
+    k is judged by what it remembers; copies that chance explains are left out one at a time.
+    """
+    check_is_fitted(self, "points_")
+    with thread_limit(self.n_jobs):
+        loss: CountLoss = self._loss()
+        left_out, points = leave_out(self, loss.targets)
+        whole = len(left_out.rows) == self.n_samples_fit_
+        search = self._search if whole else NearestNeighborSearch(points, self.metric_)
+        loss = loss.take(left_out.rows)
+        return leave_one_out_errors(search, points, left_out, self.weights, loss, max_neighbors)
+
+
+@on_one_blas_thread
+def tune(self: Any, data: TuningData) -> Tuning:
+    """Compare numbers of neighbors, weights and metrics on the folds of ``data``.
+
+    For classes also how much votes are smoothed. Columns are standardized over all rows if
+    ``standardize``, as in a fit to all of them.
+    """
+    return tune_neighbors(data, standardize=bool(self.standardize))
+
+
+@on_one_blas_thread
+def fit_tuned(self: Any, rows: Any, tuning: Tuning) -> Any:
+    """Fit to all rows with the parameters that were chosen, which replace those given."""
+    self.set_params(**tuning.parameters)
+    return self.fit(rows)
 
 
 def weighted_means(targets: Floats, indices: Ints, weights: Floats) -> Floats:
@@ -253,7 +263,7 @@ def weighted_medians(targets: Floats, indices: Ints, weights: Floats) -> Floats:
 
 
 @declare_parameters
-class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
+class KNeighborsClassifier(ClassifierMixin, KNeighborsMixin, NeighborsModel):
     """Classification by a weighted vote of the k nearest training rows.
 
         P(c | x) = (m Σ vᵢ 1{yᵢ = c} / Σ vᵢ + s/K) / (m + s),     m = (Σ vᵢ)² / Σ vᵢ²
@@ -267,12 +277,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     n_neighbors : int or "auto", default=5
         k; "auto" takes the k with the least leave-one-out error, rows left out with their copies.
     weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
-        v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the k-th
-        neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
-        array of distances. None is "uniform".
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Ignored; accepted for scikit-learn compatibility. The search is exact, and measures which
-        method is faster.
     leaf_size : int, default=30
     p : float, default=2
     metric : str, Metric or callable, default="minkowski"
@@ -325,23 +330,41 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     [[0.33, 0.67]]
     """
 
+    _multi_output = True
+    n_neighbors_: int = field(init=False)
+
+    n_neighbors: int | str = 5
     _: KW_ONLY
+    weights: Any = "uniform"
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    p: float = 2
+    metric: Any = "minkowski"
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    standardize: bool = False
     smoothing: float = 0.0
+
+    kneighbors = kneighbors
+    kneighbors_graph = kneighbors_graph
+    leave_one_out = leave_one_out
+    tune = tune
+    fit_tuned = fit_tuned
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        self._check_parameters()
+        check_parameters(self)
         if not 0.0 <= self.smoothing < np.inf:
             raise InputError(f"smoothing={self.smoothing} must be a number of votes, 0 or more.")
-        self._fit_classes(X, y, sample_weight)
-        self._fit_neighbors()
+        fit_labels(self, X, y, sample_weight)
+        fit_neighbors(self)
         return self
 
     def _loss(self) -> CountLoss:
         if not self.outputs_2d_:
             return ZeroOneLoss(self.codes_, len(self.classes_))
-        columns = zip(self._codes.T, self.classes_, strict=True)
+        columns = zip(self.output_codes_.T, self.classes_, strict=True)
         return SeveralLosses(
             tuple(ZeroOneLoss(np.ascontiguousarray(c), len(of)) for c, of in columns)
         )
@@ -352,8 +375,10 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
 
         Without X (None), those of each training row among the others. With several targets, a list.
         """
-        votes, effective = self._over_blocks(
-            X, lambda near: (self._votes(*near.flat), near.effective)
+        check_is_fitted(self, "points_")
+        ballot = LabelVotes.of(self)
+        votes, effective = reduce_neighbors(
+            self, X, lambda near: (ballot.count(*near.flat), near.effective)
         )
         blocks = [np.concatenate(parts) for parts in zip(*votes, strict=True)]
         if s := float(self.smoothing):
@@ -377,12 +402,19 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
-        codes = self._over_blocks(X, lambda near: (self._most_voted(*near.flat),))[0]
-        return self._labels(np.concatenate(codes))
+        check_is_fitted(self, "points_")
+        votes = LabelVotes.of(self)
+        codes = reduce_neighbors(self, X, lambda near: (votes.elect(*near.flat),))[0]
+        return votes.label(np.concatenate(codes))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def formula(self) -> nodes.ClassFormula:
         """Votes of the k nearest rows; smoothed, their proportions count as m rows beside s."""
-        near, k = self._nearest_node(self._one_hot()), len(self.classes_)
+        near, k = nearest_node(self, LabelVotes.of(self).one_hot()), len(self.classes_)
         names = nodes.probability_names(self.classes_)
         p: nodes.Node = nodes.Ratio(near.sums, near.total, names=names)
         if s := float(self.smoothing):
@@ -393,7 +425,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
 
 
 @declare_parameters
-class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
+class KNeighborsRegressor(RegressorMixin, KNeighborsMixin, NeighborsModel):
     """Regression by the weighted mean, or another aggregate, of the k nearest training rows.
 
         f(x) = Σ vᵢ yᵢ / Σ vᵢ,   or the m with   Σ vᵢ 1{yᵢ < m} ≤ ½ Σ vᵢ ≥ Σ vᵢ 1{yᵢ > m}
@@ -407,12 +439,7 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
         k; "auto" takes the k with the least leave-one-out squared error, rows left out with their
         copies.
     weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
-        v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the k-th
-        neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
-        array of distances. None is "uniform".
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Ignored; accepted for scikit-learn compatibility. The search is exact, and measures which
-        method is faster.
     leaf_size : int, default=30
     p : float, default=2
     metric : str, Metric or callable, default="minkowski"
@@ -457,15 +484,31 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
     """
 
     _multi_output = True
+    n_neighbors_: int = field(init=False)
     targets_: Floats = field(init=False)
 
+    n_neighbors: int | str = 5
     _: KW_ONLY
+    weights: Any = "uniform"
+    algorithm: str = "auto"
+    leaf_size: int = 30
+    p: float = 2
+    metric: Any = "minkowski"
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = None
+    standardize: bool = False
     aggregate: Any = "mean"
+
+    kneighbors = kneighbors
+    kneighbors_graph = kneighbors_graph
+    leave_one_out = leave_one_out
+    tune = tune
+    fit_tuned = fit_tuned
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        self._check_parameters()
+        check_parameters(self)
         if not callable(self.aggregate):
             check_option("aggregate", self.aggregate, ("mean", "median"), "a function")
         if self.aggregate != "mean" and self.n_neighbors == "auto":
@@ -474,7 +517,7 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
                 remedy="Give a number of neighbors, or search for one (GridSearchCV).",
             )
         fit_targets(self, X, y, sample_weight)
-        self._fit_neighbors()
+        fit_neighbors(self)
         return self
 
     def _loss(self) -> CountLoss:
@@ -483,7 +526,7 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
     @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """The aggregate of the neighbors' targets; without X (None), of each row's others."""
-        values = self._over_blocks(X, lambda near: (self._aggregate(near),))[0]
+        values = reduce_neighbors(self, X, lambda near: (self._aggregate(near),))[0]
         return as_targets(self, np.concatenate(values))
 
     def _aggregate(self, near: WeightedNeighbors) -> Floats:
@@ -514,7 +557,7 @@ class KNeighborsRegressor(RegressorMixin, NeighborsPredictor):
         """The weighted mean of the k nearest rows."""
         if self.aggregate != "mean":
             raise NoFormula("Only means of the neighbors' targets have an export.")
-        near = self._nearest_node(self.targets_)
+        near = nearest_node(self, self.targets_)
         count = self.targets_.shape[1]
         flat = self.flat_ and count == 1
         return nodes.regression(nodes.Ratio(near.sums, near.total), self, flat=flat, count=count)
@@ -583,7 +626,7 @@ def mean_answers(weights: Any, targets: Floats, smoothing: float = 0.0) -> Answe
 def has_form(model: Any) -> bool:
     """Whether nothing but the rows themselves was learned, and every row counts once."""
     fixed = isinstance(model.metric_, FIXED) and not model.standardize
-    counts = model._unit_weights and model.n_neighbors_ < model.n_samples_fit_
+    counts = WeightedSearch.of(model).counts_once and model.n_neighbors_ < model.n_samples_fit_
     encoding = vars(model).get("encoding_")
     plain = encoding is not None and encoding.is_identity
     return bool(fixed and counts and plain and model.n_neighbors != "auto")

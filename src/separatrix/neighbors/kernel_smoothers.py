@@ -14,6 +14,7 @@ from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances.base import Metric, PreparedMetric
 from separatrix.distances.kernelized import KernelDistance
 from separatrix.estimators.base import reads_tables
+from separatrix.estimators.metric_inputs import PointsEstimator
 from separatrix.formula import nodes
 from separatrix.kernels import Gaussian, Kernel, kernel_from
 from separatrix.messages import InputError
@@ -27,7 +28,7 @@ from separatrix.threads import on_one_blas_thread
 
 
 @declare_parameters
-class KernelSmoother(base.InstanceBasedModel):
+class KernelSmoother(PointsEstimator):
     """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ κ(x, xᵢ), which sum to one over the training rows.
 
     κ is exp(−d(x, xᵢ)²/2h²), or ``kernel_`` where one is given.
@@ -89,7 +90,7 @@ class KernelSmoother(base.InstanceBasedModel):
         if self._fit_kernel():
             return
         if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
-            left_out, points = self._left_out(targets)
+            left_out, points = base.leave_out(self, targets)
             points = self.metric_.prepare(points)
             bandwidth_search = leave_one_out_bandwidth(points, left_out, y[left_out.rows], loss)
             self.bandwidth_search_: BandwidthSearch = bandwidth_search
@@ -178,8 +179,6 @@ class KernelVoteClassifier(ClassifierMixin, KernelSmoother):
         h, or a :class:`Gaussian` kernel that has it; "loo" takes the one with the least
         leave-one-out log loss, rows left out with their copies.
     metric : str, Metric or callable, default="euclidean"
-        d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
-        mixed rows take lists of objects for ``X``.
     kernel : Kernel, default=None
         κ, whose values are the weights in place of the Gaussian's, none below zero: of strings,
         sets, trees, graphs or terms, say, with lists of them for ``X``. A row that has nothing in
@@ -264,8 +263,6 @@ class NadarayaWatson(RegressorMixin, KernelSmoother):
         h, or a :class:`Gaussian` kernel that has it; "loo" takes the one with the least
         leave-one-out squared error, rows left out with their copies.
     metric : str, Metric or callable, default="euclidean"
-        d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
-        mixed rows take lists of objects for ``X``.
     kernel : Kernel, default=None
         κ, whose values are the weights in place of the Gaussian's, none below zero: of strings,
         sets, trees, graphs or terms, say, with lists of them for ``X``. A row that has nothing in

@@ -12,11 +12,11 @@ from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances.exemplars import geometric_median, medoid
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
+from separatrix.estimators.metric_inputs import PointsEstimator
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.mixins import ClassifierMixin
 from separatrix.neighbors.base import (
-    InstanceBasedModel,
     check_n_neighbors,
     distance_weights,
     fit_classes,
@@ -42,7 +42,7 @@ class Exemplar(NamedTuple):
 
 
 @declare_parameters
-class NearestExemplar(ClassifierMixin, InstanceBasedModel):
+class NearestExemplar(ClassifierMixin, PointsEstimator):
     """Classification by the nearest class mean, geometric median or medoid.
 
         ŷ(x) = argmin_c min_j d(x, e_cj),    or argmax_c Σ 1/d(x, e_cj) over the k nearest exemplars

@@ -27,7 +27,7 @@ def fit_unlabeled(model: Any, X: Any) -> None:
     x, given = model._read_points(X, None, objects=objects)
     w = unit_weights(given, n_items(x))
     rows = np.flatnonzero(w > 0)
-    model._fit_points(base.chosen_items(x, rows), w[rows], rows, n_items(x))
+    base.fit_points(model, base.chosen_items(x, rows), w[rows], rows, n_items(x))
     model._build_search()
     model.certificate_ = Certificate(
         f"The search among {n_items(model.points_)} rows is exact", promised=()
@@ -35,7 +35,7 @@ def fit_unlabeled(model: Any, X: Any) -> None:
 
 
 @declare_parameters
-class NearestNeighbors(base.KNeighborsQueries, base.RadiusQueries):
+class NearestNeighbors(base.KNeighborsMixin, base.RadiusNeighborsMixin, base.NeighborsModel):
     """Exact search for the nearest rows, or objects of any kind.
 
     Parameters
@@ -45,8 +45,6 @@ class NearestNeighbors(base.KNeighborsQueries, base.RadiusQueries):
     radius : float, default=1.0
         The distance within which :meth:`radius_neighbors` finds all.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Ignored; accepted for scikit-learn compatibility. The search is exact, and measures which
-        method is faster.
     leaf_size : int, default=30
     metric : str, Metric or callable, default="minkowski"
     p : float, default=2
@@ -103,6 +101,11 @@ class NearestNeighbors(base.KNeighborsQueries, base.RadiusQueries):
     n_jobs: int | None = None
     standardize: bool = False
 
+    kneighbors = base.kneighbors
+    kneighbors_graph = base.kneighbors_graph
+    radius_neighbors = base.radius_neighbors
+    radius_neighbors_graph = base.radius_neighbors_graph
+
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
@@ -140,7 +143,7 @@ class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 @declare_parameters
-class KNeighborsTransformer(_GraphTransformer, base.KNeighborsQueries):
+class KNeighborsTransformer(_GraphTransformer, base.KNeighborsMixin, base.NeighborsModel):
     """The graph of the k nearest training rows, as a sparse matrix.
 
         A[i, j] = d(xᵢ, zⱼ) if zⱼ is among the nearest training rows of xᵢ
@@ -155,10 +158,8 @@ class KNeighborsTransformer(_GraphTransformer, base.KNeighborsQueries):
     n_neighbors : int, default=5
         k.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Ignored; accepted for scikit-learn compatibility.
     leaf_size : int, default=30
     metric : str, Metric or callable, default="minkowski"
-        A name, a metric, a function of two points, or "precomputed".
     p : float, default=2
     metric_params : dict, default=None
     n_jobs : int, default=None
@@ -201,6 +202,9 @@ class KNeighborsTransformer(_GraphTransformer, base.KNeighborsQueries):
     n_jobs: int | None = None
     standardize: bool = False
 
+    kneighbors = base.kneighbors
+    kneighbors_graph = base.kneighbors_graph
+
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
@@ -218,7 +222,7 @@ class KNeighborsTransformer(_GraphTransformer, base.KNeighborsQueries):
 
 
 @declare_parameters
-class RadiusNeighborsTransformer(_GraphTransformer, base.RadiusQueries):
+class RadiusNeighborsTransformer(_GraphTransformer, base.RadiusNeighborsMixin, base.NeighborsModel):
     """The graph of all training rows within a radius, as a sparse matrix.
 
         A[i, j] = d(xᵢ, zⱼ) if d(xᵢ, zⱼ) ≤ radius
@@ -232,10 +236,8 @@ class RadiusNeighborsTransformer(_GraphTransformer, base.RadiusQueries):
         Distances, or ones.
     radius : float, default=1.0
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Ignored; accepted for scikit-learn compatibility.
     leaf_size : int, default=30
     metric : str, Metric or callable, default="minkowski"
-        A name, a metric, a function of two points, or "precomputed".
     p : float, default=2
     metric_params : dict, default=None
     n_jobs : int, default=None
@@ -276,6 +278,9 @@ class RadiusNeighborsTransformer(_GraphTransformer, base.RadiusQueries):
     metric_params: dict[str, Any] | None = None
     n_jobs: int | None = None
     standardize: bool = False
+
+    radius_neighbors = base.radius_neighbors
+    radius_neighbors_graph = base.radius_neighbors_graph
 
     @reads_tables
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

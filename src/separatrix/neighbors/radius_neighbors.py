@@ -14,7 +14,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError
-from separatrix.mixins import RegressorMixin
+from separatrix.mixins import ClassifierMixin, RegressorMixin
 from separatrix.neighbors import base
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
@@ -24,48 +24,47 @@ from separatrix.threads import on_one_blas_thread
 # Predictions by all training points within a radius: their weights, and labels where none is.
 
 
-class RadiusPredictor(base.RadiusQueries):
-    """Σ vᵢ yᵢ / Σ vᵢ over the training points within a radius, with v from their distances."""
+def check_parameters(model: Any) -> None:
+    """Refuse parameters before any row is read."""
+    model._check_search()
+    base.check_weights(model.weights)
+    base.check_radius(model.radius)
 
-    weights: Any
 
-    def _check_parameters(self) -> None:
-        self._check_search()
-        base.check_weights(self.weights)
-        base.check_radius(self.radius)
+def fit_search(model: Any) -> None:
+    """Build the search."""
+    model._build_search()
+    model.certificate_ = Certificate(
+        f"All of {model.n_samples_fit_} training rows within {model.radius:g} are found",
+        promised=(),
+    )
 
-    def _fit_search(self) -> None:
-        self._build_search()
-        self.certificate_ = Certificate(
-            f"All of {self.n_samples_fit_} training rows within {self.radius:g} are found",
-            promised=(),
-        )
 
-    def _weighted(self, X: Any) -> tuple[NeighborLists, Floats]:
-        """The training points near every row, and the weight of each: w times that by distance."""
-        near = self._near(X, None)
-        weights = self.sample_weight_[near.indices]
-        if self.weights is None or (isinstance(self.weights, str) and self.weights == "uniform"):
-            return near, weights
-        values = np.empty(len(weights))
-        for start, stop in zip(near.starts, near.starts[1:], strict=False):
-            if stop > start:
-                values[start:stop] = base.distance_weights(
-                    self.weights, near.distances[None, start:stop]
-                )
-        return near, weights * values
+def weigh_near(model: Any, X: Any) -> tuple[NeighborLists, Floats]:
+    """The training points near every row, and the weight of each: w times that by distance."""
+    near = base.find_within(model, X)
+    weights = model.sample_weight_[near.indices]
+    if base.is_uniform(model.weights):
+        return near, weights
+    values = np.empty(len(weights))
+    for start, stop in zip(near.starts, near.starts[1:], strict=False):
+        if stop > start:
+            distances = near.distances[None, start:stop]
+            values[start:stop] = base.distance_weights(model.weights, distances)
+    return near, weights * values
 
-    def _within_node(self, targets: Floats) -> nodes.Within:
-        """Weighted sums of the targets of all rows within the radius."""
-        return nodes.Within(
-            self._query_node(),
-            self.points_,
-            self.metric_,
-            self.weights,
-            np.asarray(self.sample_weight_, dtype=np.float64),
-            targets,
-            float(self.radius),
-        )
+
+def within_node(model: Any, targets: Floats) -> nodes.Within:
+    """Weighted sums of the targets of all rows within the radius."""
+    return nodes.Within(
+        model._query_node(),
+        model.points_,
+        model.metric_,
+        model.weights,
+        np.asarray(model.sample_weight_, dtype=np.float64),
+        targets,
+        float(model.radius),
+    )
 
 
 def labels_of_outliers(given: Any, outputs: list[NDArray[Any]]) -> list[Any]:
@@ -98,7 +97,7 @@ def wide_enough(columns: NDArray[Any], label: Any) -> NDArray[Any]:
 
 
 @declare_parameters
-class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
+class RadiusNeighborsClassifier(ClassifierMixin, base.RadiusNeighborsMixin, base.NeighborsModel):
     """Classification by a weighted vote of all training rows within a radius.
 
         P(c | x) = Σ vᵢ 1{yᵢ = c} / Σ vᵢ,     over d(x, xᵢ) ≤ radius
@@ -110,11 +109,7 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
     ----------
     radius : float, default=1.0
     weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
-        v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the farthest
-        neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
-        array of distances. None is "uniform".
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Ignored, the search is exact; accepted for scikit-learn compatibility.
     leaf_size : int, default=30
     p : float, default=2
     metric : str, Metric or callable, default="minkowski"
@@ -159,6 +154,8 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
     ['a', 'b', 'b']
     """
 
+    _multi_output = True
+
     radius: float = 1.0
     _: KW_ONLY
     weights: Any = "uniform"
@@ -171,27 +168,29 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
     n_jobs: int | None = None
     standardize: bool = False
 
+    radius_neighbors = base.radius_neighbors
+    radius_neighbors_graph = base.radius_neighbors_graph
+
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        self._check_parameters()
-        self._fit_classes(X, y, sample_weight)
+        check_parameters(self)
+        base.fit_labels(self, X, y, sample_weight)
         self.outlier_label_ = self._outlier_labels()
-        self._fit_search()
+        fit_search(self)
         return self
 
     def _outlier_labels(self) -> list[Any] | None:
         """One label for each target, of the type of its classes."""
         if self.outlier_label is None:
             return None
-        outputs = self._outputs
+        votes = base.LabelVotes.of(self)
         if isinstance(self.outlier_label, str) and self.outlier_label == "most_frequent":
-            codes = self._codes
             return [
-                classes[np.bincount(codes[:, k], self.sample_weight_).argmax()]
-                for k, classes in enumerate(outputs)
+                classes[np.bincount(codes, self.sample_weight_).argmax()]
+                for classes, codes in zip(votes.outputs, votes.codes.T, strict=True)
             ]
-        return labels_of_outliers(self.outlier_label, outputs)
+        return labels_of_outliers(self.outlier_label, votes.outputs)
 
     @on_one_blas_thread
     def predict_proba(self, X: Any) -> Any:
@@ -199,8 +198,8 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
 
         Without X (None), those of each training row among the others.
         """
-        near, weights = self._weighted(X)
-        votes = self._votes(near.starts, near.indices, weights)
+        near, weights = weigh_near(self, X)
+        votes = base.LabelVotes.of(self).count(near.starts, near.indices, weights)
         alone, at = self._alone(near.starts)
         for part, position in zip(votes if len(alone) else (), at, strict=False):
             if position >= 0:
@@ -212,10 +211,11 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
-        near, weights = self._weighted(X)
+        near, weights = weigh_near(self, X)
         self._alone(near.starts)
-        codes = self._most_voted(near.starts, near.indices, weights)
-        predicted = self._labels(codes)
+        votes = base.LabelVotes.of(self)
+        codes = votes.elect(near.starts, near.indices, weights)
+        predicted = votes.label(codes)
         columns = predicted if self.outputs_2d_ else predicted[:, None]
         for k, without in enumerate((codes < 0).T):
             if without.any():
@@ -236,7 +236,9 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
                 remedy="Use a larger radius, or give an outlier_label.",
             )
         positions = []
-        for label, classes in zip(self.outlier_label_, self._outputs, strict=True):
+        for label, classes in zip(
+            self.outlier_label_, base.LabelVotes.of(self).outputs, strict=True
+        ):
             at = np.flatnonzero(classes == label)
             positions.append(int(at[0]) if len(at) else -1)
             if not len(at):
@@ -248,15 +250,20 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
                 )
         return alone, positions
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
     def formula(self) -> nodes.ClassFormula:
         """Votes of all rows within the radius; a label of its own where there are none."""
-        one_hot, k = self._one_hot(), len(self.classes_)
+        one_hot, k = base.LabelVotes.of(self).one_hot(), len(self.classes_)
         if self.outlier_label_ is None:
             raise NoFormula(
                 "Rows without a neighbor within the radius are an error, and a formula cannot "
                 "raise one: give an outlier_label."
             )
-        near, label = self._within_node(one_hot), self.outlier_label_[0]
+        near, label = within_node(self, one_hot), self.outlier_label_[0]
         known = np.flatnonzero(self.classes_ == label)
         labels = self.classes_ if len(known) else np.append(self.classes_, label)
         alone = int(known[0]) if len(known) else k
@@ -269,7 +276,7 @@ class RadiusNeighborsClassifier(base.NeighborsClassifier, RadiusPredictor):
 
 
 @declare_parameters
-class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
+class RadiusNeighborsRegressor(RegressorMixin, base.RadiusNeighborsMixin, base.NeighborsModel):
     """Regression by the weighted mean of all training rows within a radius.
 
         f(x) = Σ vᵢ yᵢ / Σ vᵢ,     over d(x, xᵢ) ≤ radius
@@ -281,11 +288,7 @@ class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
     ----------
     radius : float, default=1.0
     weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
-        v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the farthest
-        neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
-        array of distances. None is "uniform".
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Ignored, the search is exact; accepted for scikit-learn compatibility.
     leaf_size : int, default=30
     p : float, default=2
     metric : str, Metric or callable, default="minkowski"
@@ -332,18 +335,21 @@ class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
     n_jobs: int | None = None
     standardize: bool = False
 
+    radius_neighbors = base.radius_neighbors
+    radius_neighbors_graph = base.radius_neighbors_graph
+
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        self._check_parameters()
+        check_parameters(self)
         base.fit_targets(self, X, y, sample_weight)
-        self._fit_search()
+        fit_search(self)
         return self
 
     @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """The weighted mean within the radius; without X (None), of each row's others."""
-        near, weights = self._weighted(X)
+        near, weights = weigh_near(self, X)
         n, rows = len(near.starts) - 1, near.rows
         total = np.bincount(rows, weights, n)[:, None]
         sums = np.column_stack(
@@ -361,7 +367,7 @@ class RadiusNeighborsRegressor(RegressorMixin, RadiusPredictor):
 
     def formula(self) -> nodes.NumberFormula:
         """The weighted mean within the radius; NaN where there are none."""
-        near = self._within_node(self.targets_)
+        near = within_node(self, self.targets_)
         count = self.targets_.shape[1]
         flat = self.flat_ and count == 1
         return nodes.regression(
