@@ -77,8 +77,6 @@ DEEPER = {
     "kernel_machines": (6, "probabilities of scores are those of additive models too"),
     "cluster": (6, "iterations, metrics and kernels are common to several clusterers"),
 }
-#: Searches are the SVM that they tune, and one class more.
-SEARCHES = ("SVCSearch", "SVRSearch", "LinearSVCSearch")
 
 
 def test_estimators_are_made_of_few_classes() -> None:
@@ -89,7 +87,7 @@ def test_estimators_are_made_of_few_classes() -> None:
             continue
         own = [c.__name__ for c in found.__mro__ if c.__module__.startswith("separatrix.")]
         limit = DEEPER.get(found.__module__.split(".")[1], (DEEPEST, ""))[0]
-        if len(own) > (7 if name in SEARCHES else limit):
+        if len(own) > limit:
             deep[name] = own
     assert not deep
 

@@ -24,8 +24,7 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Block, Kind, Term, to_array, unit_weights
 from separatrix.study.design import SHOWN_ROWS, RowFolds, thin, truth_of
 from separatrix.study.result import CovarianceTests, Margins, Predictions
-from separatrix.svm.linear import LinearSVM
-from separatrix.svm.svc import KernelSVM
+from separatrix.svm.search import ClassifierSearch
 
 # -------------------------------------------------------------------------------------------------
 # The winner on the plane that separates the class means most: decision regions, and SVM margins.
@@ -62,7 +61,7 @@ def _codes(labels: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.intp]:
 
 def margins_of(core: Any, folds: RowFolds) -> Margins | None:
     """Dual coefficients of the training rows; None unless ``core`` is one binary SVM."""
-    if not isinstance(core, KernelSVM | LinearSVM) or len(core.classes_) != 2:
+    if not isinstance(core, ClassifierSearch) or len(core.classes_) != 2:
         return None
     some = thin(np.arange(len(folds.training)), SHOWN_ROWS)
     rows = folds.table.take(folds.training[some])

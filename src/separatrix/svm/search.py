@@ -1,63 +1,54 @@
-"""Support vector classifiers that choose C, and the bandwidth, by cross-validation."""
+"""Support vector machines that choose C, the bandwidth and ε by cross-validation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from itertools import combinations
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, replace
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Floats, Ints
-from separatrix.estimators.base import reads_tables
-from separatrix.estimators.class_labels import (
-    coded_rows,
-    outputs_of,
-    refuse_singletons,
-    weights_by_class,
-)
+from separatrix.arrays import Floats, Ints, NDArray
+from separatrix.estimators import class_labels
+from separatrix.estimators.base import RowsEstimator, reads_tables
 from separatrix.formula import nodes
 from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
+from separatrix.mixins import ClassifierMixin, RegressorMixin
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
-from separatrix.rows.rows import InMemory
+from separatrix.parameters import declare_parameters
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import take_items
 from separatrix.selection.folds import copies_of
 from separatrix.selection.tuning import Tuning, TuningData, require_classes
+from separatrix.svm import tuning as searches
 from separatrix.svm.class_pairs import MOST, SLOPE, coupled_scores
 from separatrix.svm.linear import LinearSVC
 from separatrix.svm.problem import STEPS, deadline_after
-from separatrix.svm.svc import DEPRECATED, SVC
+from separatrix.svm.svc import SVC
 from separatrix.svm.svr import SVR, regression_table
-from separatrix.svm.tuning import (
-    SEARCH_SHARE,
-    TOLERANCE,
-    SVMTuning,
-    first_rows,
-    fit_cost,
-    gaussian_classes,
-    gaussian_numbers,
-    linear_classes,
-    linear_fit_cost,
-    predicted_at_full_size,
-    sample,
-    search_folds,
-    search_rows,
-)
+from separatrix.svm.tuning import SVMTuning
 from separatrix.threads import on_one_blas_thread
 
 # -------------------------------------------------------------------------------------------------
 # What SVMs that choose their own parameters share: the combinations compared, and the choice.
 
 
-class ParameterSearch:
-    """The combinations of a search, and the one that was chosen."""
+def _of_the_svm(*names: str) -> Iterator[property]:
+    """Attributes that are those of ``svm_``."""
+    return (property(attrgetter(f"svm_.{name}")) for name in names)
+
+
+class ParameterSearch(RowsEstimator):
+    """The combinations of a search, and ``svm_``, the SVM of the one that was chosen."""
 
     cv: Any
     search_rows: int | None
     time_budget: float | None
+    svm_: Any
     C_: float
     Cs_: Floats
     score_path_: Floats
@@ -66,57 +57,87 @@ class ParameterSearch:
     bandwidth_scores_: Floats
     n_search_rows_: int
     certificate_: Certificate
+    standardize = True
 
-    def _deadline(self) -> float:
-        """When the search stops: half of the time budget is for the final fit."""
-        if self.search_rows is not None and not self.search_rows >= 10:
-            raise InputError(f"search_rows={self.search_rows!r}.", remedy="Give 10 or more.")
-        return deadline_after(self.time_budget, 0.5)
+    alpha_, slack_, group_, margin_, t_, svms_, support_ = _of_the_svm(
+        "alpha_", "slack_", "group_", "margin_", "t_", "svms_", "support_"
+    )
+    intercept_, n_iter_, n_samples_fit_, training_range_ = _of_the_svm(
+        "intercept_", "n_iter_", "n_samples_fit_", "training_range_"
+    )
 
-    def _most_rows(self, data: TuningData) -> int:
-        """Rows that the search may use."""
-        if self.search_rows is not None:
-            return int(self.search_rows)
-        return search_rows(data.n, data.n_classes, data.work)
+    # -- what each search says -------------------------------------------------------------------
+
+    @abstractmethod
+    def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TuningData:
+        """The rows of a fit with their folds."""
+
+    @abstractmethod
+    def _compare(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
+        """Compare the combinations on the folds."""
+
+    @abstractmethod
+    def _svm_of(self, parameters: Mapping[str, Any]) -> Any:
+        """An SVM of these parameters, whose predictions are only compared."""
+
+    @abstractmethod
+    def _final_svm(self) -> Any:
+        """The SVM of the parameters that were chosen, to be fitted to all rows."""
+
+    @abstractmethod
+    def _fit_cost(self, data: TuningData, tuning: SVMTuning) -> float:
+        """Operations of one fit to all rows."""
 
     @staticmethod
-    def _fitted_rows(tuning: Tuning, rows: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """The arguments of the final fit: of too many rows, evenly spaced ones."""
-        most = tuning.fit_rows if isinstance(tuning, SVMTuning) else 0
-        if not most:
-            return rows, y, sample_weight
-        n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-        some = np.linspace(0, n - 1, min(most, n)).astype(np.int64)
-        taken = rows.take(some) if isinstance(rows, InMemory) else take_items(rows, some)
-        y, w = (None if a is None else np.asarray(a)[some] for a in (y, sample_weight))
-        return taken, y, w
+    @abstractmethod
+    def _answers(svm: Any, X: Any) -> Floats:
+        """What a fitted SVM predicts: scores, or numbers."""
 
-    @property
-    def _time_for_fit(self) -> float | None:
-        return None if self.time_budget is None else self.time_budget / 2.0
+    def _weighted(self, data: TuningData) -> TuningData:
+        """Data of a study with the weights that this model adds."""
+        return data
 
-    def _choose(self, tuning: Tuning) -> None:
-        """The chosen C, with the path along C at the other parameters chosen."""
-        chosen = dict(tuning.parameters)
-        self.C_ = float(chosen.pop("C"))
-        along = [
-            i for i, p in enumerate(tuning.grid) if all(p[name] == chosen[name] for name in chosen)
-        ]
-        self.Cs_ = np.array([tuning.grid[i]["C"] for i in along])
-        self.score_path_ = tuning.losses[along]
-        bandwidth = np.array([p.get("bandwidth", 0.0) for p in tuning.grid])
-        means = tuning.losses.mean(axis=1)
-        self.bandwidths_ = np.unique(bandwidth)
-        self.bandwidth_scores_ = np.array([means[bandwidth == h].min() for h in self.bandwidths_])
+    # -- the search ------------------------------------------------------------------------------
+
+    @reads_tables
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose and fit, to ``X`` and targets ``y`` or :class:`~separatrix.rows.rows.Rows`."""
+        if self.search_rows is not None and not self.search_rows >= 10:
+            raise InputError(f"search_rows={self.search_rows!r}.", remedy="Give 10 or more.")
+        deadline = deadline_after(self.time_budget, 0.5)  # the other half is for the final fit
+        data = self._training_data(X, y, sample_weight)
+        return self.fit_tuned(X, self._compare(data, deadline), y, sample_weight)
+
+    @on_one_blas_thread
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare the combinations on the folds; predictions are scores, or numbers."""
+        data = self._weighted(data)
+        tuning = self._compare(data)
+        if tuning.n_search_rows == data.n:
+            return tuning
+        y = np.asarray(data.y, dtype=np.int64 if data.n_classes else float)
+
+        def answers(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
+            svm = self._svm_of(parameters).fit(data.z[train], y[train], data.w[train])
+            return self._answers(svm, data.z[test])
+
+        cost, work = self._fit_cost(data, tuning), data.work * (1.0 - searches.SEARCH_SHARE)
+        return searches.predicted_at_full_size(data, tuning, answers, cost, work)
+
+    @on_one_blas_thread
+    def fit_tuned(
+        self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to all rows (or ``X`` with targets ``y``) with the parameters that were chosen."""
         assert isinstance(tuning, SVMTuning)
-        self.n_support_path_ = tuning.n_support[along]
-        self.n_search_rows_ = tuning.n_search_rows
-
-    def _adopt(self, svm: Any) -> Self:
-        """Take over the fitted attributes of the SVM of the chosen parameters."""
-        for name, value in vars(svm).items():
-            if name.endswith("_") or name == "_svms":
-                setattr(self, name, value)
+        self._choose(tuning)
+        if tuning.fit_rows:
+            rows, y, sample_weight = _evenly_spaced(tuning.fit_rows, rows, y, sample_weight)
+        self.svm_ = svm = self._final_svm().fit(rows, y, sample_weight)
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "encoding_"):
+            self.__dict__.pop(name, None)
+            if hasattr(svm, name):
+                setattr(self, name, getattr(svm, name))
         many = len(self.bandwidths_)
         bandwidths = f" and {many} bandwidths" if many > 1 else ""
         note = (
@@ -127,40 +148,100 @@ class ParameterSearch:
         self.certificate_ = replace(svm.certificate_, notes=(*svm.certificate_.notes, note))
         return self
 
+    def _choose(self, tuning: SVMTuning) -> None:
+        """The chosen parameters, with the path along C at the others."""
+        chosen = dict(tuning.parameters)
+        for name, value in chosen.items():
+            setattr(self, f"{name}_", float(value))
+        del chosen["C"]
+        along = [
+            i for i, p in enumerate(tuning.grid) if all(p[name] == chosen[name] for name in chosen)
+        ]
+        self.Cs_ = np.array([tuning.grid[i]["C"] for i in along])
+        self.score_path_ = tuning.losses[along]
+        bandwidth = np.array([p.get("bandwidth", 0.0) for p in tuning.grid])
+        means = tuning.losses.mean(axis=1)
+        self.bandwidths_ = np.unique(bandwidth)
+        self.bandwidth_scores_ = np.array([means[bandwidth == h].min() for h in self.bandwidths_])
+        self.n_support_path_ = tuning.n_support[along]
+        self.n_search_rows_ = tuning.n_search_rows
 
-#: Relative duality gap of linear fits for predictions out of fold.
-LINEAR_TOLERANCE = 1e-3
+    def _sample(self, data: TuningData) -> searches.TuningSample:
+        """The rows that are compared."""
+        most = self.search_rows
+        if most is None:
+            most = searches.search_rows(data.n, data.n_classes, data.work)
+        return searches.sample(data, int(most))
+
+    @property
+    def _time_for_fit(self) -> float | None:
+        return None if self.time_budget is None else self.time_budget / 2.0
+
+    def _keep_range(self, rows: Rows, *, reset: bool) -> None:
+        """The SVM keeps the ranges of its rows."""
+
+    def formula(self) -> nodes.Formula:
+        """That of the SVM."""
+        return self.svm_.formula()  # type: ignore[no-any-return]
 
 
-def _class_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:
-    """The rows of classes with their folds."""
-    data = coded_rows(model, X, y, sample_weight, model.class_weight)
-    refuse_singletons(len(data.codes), model.classes_)
-    folds = search_folds(
-        model.cv,
-        data.codes,
-        data.rows,
-        data.n_samples,
-        lambda: copies_of(data.x, data.codes.astype(str)),
-    )
-    return TuningData(data.x, data.codes, data.w, folds, len(model.classes_))
+def _evenly_spaced(most: int, rows: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """The arguments of a fit, of too many rows evenly spaced ones."""
+    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    some = np.linspace(0, n - 1, min(most, n)).astype(np.int64)
+    taken = rows.take(some) if isinstance(rows, InMemory) else take_items(rows, some)
+    y, w = (None if a is None else np.asarray(a)[some] for a in (y, sample_weight))
+    return taken, y, w
 
 
-def _apply_class_weight(model: Any, data: TuningData) -> TuningData:
-    """Data whose weights are multiplied by those of the classes, and no fold lacks a class."""
-    require_classes(data)
-    if model.class_weight is None:
-        return data
-    codes = np.asarray(data.y, dtype=np.int64)
-    total = np.bincount(codes, data.w, data.n_classes).astype(float)
-    factor = weights_by_class(model.class_weight, list(range(data.n_classes)), total)
-    return TuningData(
-        data.x, data.y, data.w * factor[codes], data.folds, data.n_classes, data.loss, data.work
-    )
+# -------------------------------------------------------------------------------------------------
+# Classification.
 
 
-@describe_parameters
-class SVCSearch(ParameterSearch, SVC):
+class ClassifierSearch(ClassifierMixin, ParameterSearch):
+    """A search among SVMs of classes, by the log loss of sigmoids fitted to their scores."""
+
+    class_weight: Any
+
+    def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TuningData:
+        data = class_labels.coded_rows(self, X, y, sample_weight, self.class_weight)
+        class_labels.refuse_singletons(len(data.codes), self.classes_)
+        folds = searches.search_folds(
+            self.cv,
+            data.codes,
+            data.rows,
+            data.n_samples,
+            lambda: copies_of(data.x, data.codes.astype(str)),
+        )
+        return TuningData(data.x, data.codes, data.w, folds, len(self.classes_))
+
+    def _weighted(self, data: TuningData) -> TuningData:
+        """Data whose weights are multiplied by those of the classes, and no fold lacks a class."""
+        require_classes(data)
+        if self.class_weight is None:
+            return data
+        codes = np.asarray(data.y, dtype=np.int64)
+        total = np.bincount(codes, data.w, data.n_classes).astype(float)
+        factor = class_labels.weights_by_class(
+            self.class_weight, list(range(data.n_classes)), total
+        )
+        w, folds = data.w * factor[codes], data.folds
+        return TuningData(data.x, data.y, w, folds, data.n_classes, data.loss, data.work)
+
+    @on_one_blas_thread
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
+        check_is_fitted(self)
+        return self._answers(self.svm_, X)
+
+    @on_one_blas_thread
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: by the sign of the score, or the largest score."""
+        return class_labels.label_scores(self.decision_function(X), self.classes_)
+
+
+@declare_parameters
+class SVCSearch(ClassifierSearch):
     """:class:`SVC` with the Gaussian kernel, its C and bandwidth chosen by cross-validation.
 
     With standardized columns and bandwidth h,
@@ -229,66 +310,30 @@ class SVCSearch(ParameterSearch, SVC):
     True
     """
 
-    standardize = True
-    kernel: Any = "rbf"
-    decision = "ovo"
-    decision_function_shape = "ovr"
-    break_ties = False
-    probability: Any = DEPRECATED
+    support_vectors_, n_support_, dual_coef_, expansions_, kernel_ = _of_the_svm(
+        "support_vectors_", "n_support_", "dual_coef_", "expansions_", "kernel_"
+    )
+    standardizer_, class_weight_, shape_fit_, fit_status_ = _of_the_svm(
+        "standardizer_", "class_weight_", "shape_fit_", "fit_status_"
+    )
 
-    def __init__(
-        self,
-        *,
-        cv: Any = 3,
-        search_rows: int | None = None,
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        cache_size: float = 500.0,
-        time_budget: float | None = None,
-    ) -> None:
-        self.cv = cv
-        self.search_rows = search_rows
-        self.class_weight = class_weight
-        self.tol = tol
-        self.cache_size = cache_size
-        self.time_budget = time_budget
+    _: KW_ONLY
+    cv: Any = 3
+    search_rows: int | None = None
+    class_weight: Any = None
+    tol: float = 1e-3
+    cache_size: float = 500.0
+    time_budget: float | None = None
 
-    @reads_tables
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
-        deadline = self._deadline()
-        data = _class_data(self, X, y, sample_weight)
-        return self.fit_tuned(X, self._search_parameters(data, deadline), y, sample_weight)
+    def _compare(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
+        return searches.gaussian_classes(self._sample(data), deadline)
 
-    @on_one_blas_thread
-    def tune(self, data: TuningData) -> Tuning:
-        """Compare C and bandwidths on the folds; predictions are scores, as those of the model."""
-        data = _apply_class_weight(self, data)
-        tuning = self._search_parameters(data)
-        if tuning.n_search_rows == data.n:
-            return tuning
-        codes, k = np.asarray(data.y, dtype=np.int64), data.n_classes
-        sizes = np.bincount(codes, minlength=k)
-        pairs = np.array([sizes[i] + sizes[j] for i, j in combinations(range(k), 2)])
-        cost = fit_cost(tuning.row_iterations, tuning.n_search_rows, pairs, data.x.shape[1])
+    def _svm_of(self, parameters: Mapping[str, Any]) -> SVC:
+        C, kernel = parameters["C"], Gaussian(parameters["bandwidth"])
+        return SVC(C=C, kernel=kernel, tol=searches.TOLERANCE, cache_size=self.cache_size)
 
-        def scores(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
-            C, kernel = parameters["C"], Gaussian(parameters["bandwidth"])
-            svm = SVC(C=C, kernel=kernel, tol=TOLERANCE, cache_size=self.cache_size)
-            svm.fit(data.z[train], codes[train], data.w[train])
-            scores_of_fold = svm._scores(data.z[test])
-            return scores_of_fold[:, 0] if k == 2 else coupled_scores(-scores_of_fold, k)
-
-        return predicted_at_full_size(data, tuning, scores, cost, data.work * (1.0 - SEARCH_SHARE))
-
-    @on_one_blas_thread
-    def fit_tuned(
-        self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Fit to all rows (or ``X`` with labels ``y``) with the parameters that were chosen."""
-        self._choose(tuning)
-        self.bandwidth_ = float(tuning.parameters["bandwidth"])
-        svm = SVC(
+    def _final_svm(self) -> SVC:
+        return SVC(
             C=self.C_,
             kernel=Gaussian(self.bandwidth_),
             standardize=True,
@@ -297,21 +342,24 @@ class SVCSearch(ParameterSearch, SVC):
             cache_size=self.cache_size,
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
-    def _search_parameters(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
-        return gaussian_classes(sample(data, self._most_rows(data)), deadline)
+    def _fit_cost(self, data: TuningData, tuning: SVMTuning) -> float:
+        sizes = np.bincount(np.asarray(data.y, dtype=np.int64), minlength=data.n_classes)
+        first, second = np.triu_indices(data.n_classes, 1)
+        pairs, columns = sizes[first] + sizes[second], data.x.shape[1]
+        return searches.fit_cost(tuning.row_iterations, tuning.n_search_rows, pairs, columns)
 
-    def _by_class(self, scores: Floats) -> Floats:
-        k = len(self.classes_)
-        return np.asarray(scores[:, 0]) if k == 2 else coupled_scores(-scores, k)
-
-    def _rank(self, scores: Floats) -> Floats:
-        return self._by_class(scores)
+    @staticmethod
+    def _answers(svm: SVC, X: Any) -> Floats:
+        k = len(svm.classes_)
+        if k == 2:
+            return svm.decision_function(X)
+        return svm._from_scores(X, lambda scores: coupled_scores(-scores, k))
 
     def formula(self) -> nodes.ClassFormula:
         """The sign of one score, or the class of the largest coupled score of pairs."""
-        scores, k = self._binary_scores(self._names_of_scores()), len(self.classes_)
+        svm, k = self.svm_, len(self.classes_)
+        scores = svm._binary_scores(svm._names_of_scores())
         if k > 2:
             scores = nodes.CoupledScores(scores, k, SLOPE, MOST)
         return nodes.by_score(scores, self.classes_)
@@ -320,11 +368,11 @@ class SVCSearch(ParameterSearch, SVC):
 class _RoughLinearSVC(LinearSVC):
     """Fits whose scores are only compared."""
 
-    _accuracy = LINEAR_TOLERANCE
+    _accuracy = 1e-3
 
 
-@describe_parameters
-class LinearSVCSearch(ParameterSearch, LinearSVC):
+@declare_parameters
+class LinearSVCSearch(ClassifierSearch):
     """:class:`LinearSVC` with standardized columns, its C chosen by cross-validation.
 
         min over C of the out-of-fold log loss of sigmoids fitted to the scores
@@ -378,59 +426,30 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
     True
     """
 
-    standardize = True
-    fit_intercept = True
-    probability = False
-    loss = "hinge"
+    coef_, hyperplane_, certificates_ = _of_the_svm("coef_", "hyperplane_", "certificates_")
 
-    def __init__(
-        self,
-        *,
-        cv: Any = 3,
-        search_rows: int | None = None,
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 2000,
-        time_budget: float | None = None,
-    ) -> None:
-        self.cv = cv
-        self.search_rows = search_rows
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
+    _: KW_ONLY
+    cv: Any = 3
+    search_rows: int | None = None
+    class_weight: Any = None
+    tol: float = 1e-6
+    max_iter: int = 2000
+    time_budget: float | None = None
 
-    @reads_tables
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
-        self._deadline()
-        data = _class_data(self, X, y, sample_weight)
-        return self.fit_tuned(X, self._search_parameters(data), y, sample_weight)
+    def _compare(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:  # noqa: ARG002
+        return searches.linear_classes(self._sample(data))
 
-    @on_one_blas_thread
-    def tune(self, data: TuningData) -> Tuning:
-        """Compare values of C on the folds; predictions are scores, as those of the model."""
-        data = _apply_class_weight(self, data)
-        tuning = self._search_parameters(data)
-        if tuning.n_search_rows == data.n:
-            return tuning
-        codes, outputs = np.asarray(data.y, dtype=np.int64), len(outputs_of(data.n_classes))
+    def _sample(self, data: TuningData) -> searches.TuningSample:
+        few = searches.first_rows(data.n_classes)
+        if self.search_rows is None and data.n > 1.5 * few:  # the linear C hardly depends on rows
+            return searches.sample(data, few)
+        return super()._sample(data)
 
-        def scores(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
-            svm = _RoughLinearSVC(loss="hinge", C=parameters["C"], tol=LINEAR_TOLERANCE)
-            svm.fit(data.z[train], codes[train], data.w[train])
-            return svm.decision_function(data.z[test])
+    def _svm_of(self, parameters: Mapping[str, Any]) -> LinearSVC:
+        return _RoughLinearSVC(loss="hinge", C=parameters["C"], tol=_RoughLinearSVC._accuracy)
 
-        cost = linear_fit_cost(data.n, data.x.shape[1], outputs)
-        return predicted_at_full_size(data, tuning, scores, cost, data.work * (1.0 - SEARCH_SHARE))
-
-    @on_one_blas_thread
-    def fit_tuned(
-        self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Fit to all rows (or ``X`` with labels ``y``) with the C that was chosen."""
-        self._choose(tuning)
-        svm = LinearSVC(
+    def _final_svm(self) -> LinearSVC:
+        return LinearSVC(
             loss="hinge",
             C=self.C_,
             standardize=True,
@@ -439,21 +458,35 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
             max_iter=-(-self.max_iter // STEPS),
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
-    def _search_parameters(self, data: TuningData) -> SVMTuning:
-        most, few = self._most_rows(data), first_rows(data.n_classes)
-        if self.search_rows is None and data.n > 1.5 * few:  # the linear C hardly depends on rows
-            most = few
-        return linear_classes(sample(data, most))
+    def _fit_cost(self, data: TuningData, tuning: SVMTuning) -> float:  # noqa: ARG002
+        outputs = len(class_labels.outputs_of(data.n_classes))
+        return searches.linear_fit_cost(data.n, data.x.shape[1], outputs)
+
+    @staticmethod
+    def _answers(svm: LinearSVC, X: Any) -> Floats:
+        return svm.decision_function(X)
+
+    def signed_distance(self, X: Any) -> Floats:
+        """Distance of every row to the hyperplane, as :meth:`decision_function` in sign and shape.
+
+        In the units of the columns. For K classes: to the hyperplane fₖ(x) = 0 of each class.
+        """
+        check_is_fitted(self)
+        return self.svm_.signed_distance(X)  # type: ignore[no-any-return]
+
+    def margin(self, X: Any, y: Any) -> Floats:
+        """Distance of every row to the boundary of its class ``y``; negative if misclassified."""
+        check_is_fitted(self)
+        return self.svm_.margin(X, y)  # type: ignore[no-any-return]
 
 
 # -------------------------------------------------------------------------------------------------
-# Support vector regression that chooses C, bandwidth and ε by cross-validation.
+# Regression.
 
 
-@describe_parameters
-class SVRSearch(ParameterSearch, SVR):
+@declare_parameters
+class SVRSearch(RegressorMixin, ParameterSearch):
     """:class:`SVR` with the Gaussian kernel; C, bandwidth and ε chosen by cross-validation.
 
     With standardized columns and target, and bandwidth h,
@@ -515,67 +548,37 @@ class SVRSearch(ParameterSearch, SVR):
     True
     """
 
-    standardize = True
-    kernel: Any = "rbf"
+    support_vectors_, n_support_, dual_coef_, expansions_, kernel_ = _of_the_svm(
+        "support_vectors_", "n_support_", "dual_coef_", "expansions_", "kernel_"
+    )
+    standardizer_, shape_fit_, fit_status_ = _of_the_svm(
+        "standardizer_", "shape_fit_", "fit_status_"
+    )
 
-    def __init__(
-        self,
-        *,
-        cv: Any = 3,
-        search_rows: int | None = None,
-        tol: float = 1e-3,
-        cache_size: float = 500.0,
-        time_budget: float | None = None,
-    ) -> None:
-        self.cv = cv
-        self.search_rows = search_rows
-        self.tol = tol
-        self.cache_size = cache_size
-        self.time_budget = time_budget
+    _: KW_ONLY
+    cv: Any = 3
+    search_rows: int | None = None
+    tol: float = 1e-3
+    cache_size: float = 500.0
+    time_budget: float | None = None
 
-    @reads_tables
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose and fit, to ``X`` and numbers ``y`` or :class:`~separatrix.rows.rows.Rows`."""
-        deadline = self._deadline()
-        x, target, w, self.encoding_ = regression_table(self, X, y, sample_weight)
+    def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TuningData:
+        x, target, w, _ = regression_table(self, X, y, sample_weight)
         rows = np.flatnonzero(w > 0.0)
         x, target = take_items(x, rows), target[rows]
-        folds = search_folds(self.cv, None, rows, len(w), lambda: copies_of(x, target))
-        data = TuningData(x, target, w[rows], folds, loss="squared")
-        return self.fit_tuned(X, self._search_parameters(data, deadline), y, sample_weight)
+        folds = searches.search_folds(self.cv, None, rows, len(w), lambda: copies_of(x, target))
+        return TuningData(x, target, w[rows], folds, loss="squared")
 
-    @on_one_blas_thread
-    def tune(self, data: TuningData) -> Tuning:
-        """Compare C, bandwidths and ε on the folds; predictions are numbers."""
-        tuning = self._search_parameters(data)
-        if tuning.n_search_rows == data.n:
-            return tuning
-        sizes, columns = np.array([data.n]), data.x.shape[1]
-        cost = fit_cost(tuning.row_iterations, tuning.n_search_rows, sizes, columns)
-        y = np.asarray(data.y, dtype=float)
+    def _compare(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
+        return searches.gaussian_numbers(self._sample(data), deadline)
 
-        def values(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
-            C, epsilon, bandwidth = (parameters[p] for p in ("C", "epsilon", "bandwidth"))
-            svm = SVR(
-                C=C,
-                epsilon=epsilon,
-                kernel=Gaussian(bandwidth),
-                tol=TOLERANCE,
-                cache_size=self.cache_size,
-            )
-            return svm.fit(data.z[train], y[train], data.w[train]).predict(data.z[test])
+    def _svm_of(self, parameters: Mapping[str, Any]) -> SVR:
+        C, epsilon, bandwidth = (parameters[p] for p in ("C", "epsilon", "bandwidth"))
+        tol, cache = searches.TOLERANCE, self.cache_size
+        return SVR(C=C, epsilon=epsilon, kernel=Gaussian(bandwidth), tol=tol, cache_size=cache)
 
-        return predicted_at_full_size(data, tuning, values, cost, data.work * (1.0 - SEARCH_SHARE))
-
-    @on_one_blas_thread
-    def fit_tuned(
-        self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Fit to all rows (or ``X`` with numbers ``y``) with the parameters that were chosen."""
-        self._choose(tuning)
-        self.bandwidth_ = float(tuning.parameters["bandwidth"])
-        self.epsilon_ = float(tuning.parameters["epsilon"])
-        svm = SVR(
+    def _final_svm(self) -> SVR:
+        return SVR(
             C=self.C_,
             epsilon=self.epsilon_,
             kernel=Gaussian(self.bandwidth_),
@@ -584,7 +587,17 @@ class SVRSearch(ParameterSearch, SVR):
             cache_size=self.cache_size,
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
-    def _search_parameters(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
-        return gaussian_numbers(sample(data, self._most_rows(data)), deadline)
+    def _fit_cost(self, data: TuningData, tuning: SVMTuning) -> float:
+        sizes, columns = np.array([data.n]), data.x.shape[1]
+        return searches.fit_cost(tuning.row_iterations, tuning.n_search_rows, sizes, columns)
+
+    @staticmethod
+    def _answers(svm: SVR, X: Any) -> Floats:
+        return svm.predict(X)
+
+    @on_one_blas_thread
+    def predict(self, X: Any) -> Floats:
+        """w·φ(x) + b for every row."""
+        check_is_fitted(self)
+        return self._answers(self.svm_, X)

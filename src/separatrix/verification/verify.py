@@ -123,7 +123,7 @@ def _verify_file(
         warnings.simplefilter("ignore")
         rows = _rows(path, file, model, table, target, weight, text)
         blocks = Blocks(rows.designs or encode_blocks(rows.blocks(), rows.encoding), progress)
-        claims = [*rows.claims, *claims_of(model, blocks)]
+        claims = [*rows.claims, *claims_of(model.get("svm_", model), blocks)]  # of a search
     intact = Claim("file", PROVED, "The content of the file matches its checksum.")
     notes = rows.notes if whole is model else (*rows.notes, WRAPPED.format(model.of, whole.of))
     return Verification(whole.of, blocks.n, (intact, *claims), notes)

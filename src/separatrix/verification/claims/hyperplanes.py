@@ -28,7 +28,7 @@ ACCURACY = 1e-6
 
 
 def classifier(model: Record, blocks: Blocks) -> list[Claim]:
-    """``LinearSVC`` and ``LinearSVCSearch``: each class against the rest."""
+    """``LinearSVC``, given or of a search: each class against the rest."""
     design = gather(blocks)
     known = model["classes_"].values
     codes = design.classes(known)
@@ -151,7 +151,7 @@ def _ridge(model: Record, design: Design, weights: list[Fraction]) -> list[Fract
 
 
 def _is_standardized(model: Record) -> bool:
-    return bool(model.params.get("standardize", model.of == "LinearSVCSearch"))
+    return bool(model.params["standardize"])
 
 
 def _has_squared_loss(model: Record) -> bool:
@@ -159,8 +159,7 @@ def _has_squared_loss(model: Record) -> bool:
 
 
 def _cost(model: Record) -> float:
-    cost = model.get("C_")
-    return float(model.params["C"] if cost is None else cost)
+    return float(model.params["C"])
 
 
 def _intercept_ridge(model: Record) -> Fraction | None:

@@ -61,7 +61,7 @@ def classifier(model: Record, blocks: Blocks) -> list[Claim]:
 
 
 def regressor(model: Record, blocks: Blocks) -> list[Claim]:
-    """``SVR``, ``NuSVR`` and ``SVRSearch``."""
+    """``SVR`` and ``NuSVR``."""
     design = gather(blocks)
     y = design.targets[0]
     found = model.get("epsilon_")
@@ -130,11 +130,10 @@ def _binary_svms(
 
 
 def _cost(model: Record, svm: Record, total: list[float]) -> float:
-    """C as given or chosen; of a model that has ν in its place, that of its binary SVM."""
+    """C as given; of a model that has ν in its place, that of its binary SVM."""
     if "nu" in model.params and "C" not in model.params:
         return float(svm["C"].values[0]) / total[int(svm["rows"].values[0])]
-    cost = model.get("C_")
-    value = model.params.get("C", 1.0) if cost is None else cost
+    value = model.params.get("C", 1.0)
     return inf if value is None else float(value)
 
 
