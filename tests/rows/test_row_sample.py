@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix import Moments, scan
-from separatrix.rows.sampling import SIZE, Both, RowSample
+from separatrix.rows.sampling import SIZE, RowSample, Together
 
 
 def sampled(values, **options) -> RowSample:
@@ -38,6 +38,6 @@ def test_many_are_estimated_and_the_order_does_not_matter() -> None:
 
 def test_two_statistics_in_one_pass() -> None:
     rows = scan({"x": [1.0, 2.0, 2.0], "y": [1.0, 3.0, 3.0]}, target="y")
-    found = rows.reduce(Both(Moments(), RowSample()))
-    assert found.second.copies == 1
-    np.testing.assert_array_equal(found.first.mean, rows.reduce(Moments()).mean)
+    moments, sample = rows.reduce(Together(Moments(), RowSample())).statistics
+    assert sample.copies == 1
+    np.testing.assert_array_equal(moments.mean, rows.reduce(Moments()).mean)

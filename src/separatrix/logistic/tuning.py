@@ -299,41 +299,44 @@ def _sample(rows: RidgeRows, size: int) -> RidgeRows:
 
 
 class HessianPreconditioner:
-    """g ↦ H⁻¹g with the Hessian of the loss over a sample, and the present penalty."""
+    """g ↦ H⁻¹g with the Hessian of the loss of rows of a weight, and the present penalty."""
 
-    def __init__(self, rows: RidgeRows, theta: Floats) -> None:
-        d, k = theta.shape
-        sample = _sample(rows, int(SAMPLE_COST / (d * k) ** 2))
-        self.loss = loss_hessian(sample, theta) * (rows.weight / sample.weight)
-        if k > 1:  # a common shift of all scores changes nothing: it is given a curvature
-            shift = np.arange(d)
-            blocks = self.loss.reshape(k, d, k, d)
-            blocks[:, shift, :, shift] += rows.weight / k**2
-        self.shape = (d, k)
+    def __init__(self, loss: Floats, weight: float, n_scores: int) -> None:
+        self.loss, self.n_scores = loss, n_scores
+        if n_scores > 1:  # a common shift of all scores changes nothing: it is given a curvature
+            d = len(loss) // n_scores
+            shift, blocks = np.arange(d), self.loss.reshape(n_scores, d, n_scores, d)
+            blocks[:, shift, :, shift] += weight / n_scores**2
+
+    @classmethod
+    def of(cls, rows: RidgeRows, theta: Floats) -> HessianPreconditioner:
+        """Over a sample of the rows."""
+        sample = _sample(rows, int(SAMPLE_COST / theta.size**2))
+        scale = rows.weight / sample.weight
+        return cls(scale * loss_hessian(sample, theta), rows.weight, theta.shape[1])
 
     def with_penalty(self, ridge: Floats) -> LinearSolver:
         """The solver for one penalty."""
-        d, k = self.shape
-        full = self.loss.copy()
+        k, full = self.n_scores, self.loss.copy()
         np.einsum("ii->i", full)[:] += np.tile(ridge[:, 0], k)
         solve = cholesky_solver(full)
-        return lambda g: np.asarray(solve(g.T.ravel()).reshape(k, d).T)
+        return lambda g: np.asarray(solve(g.T.ravel()).reshape(k, -1).T)
 
 
 class BlockPreconditioner:
-    """g ↦ H⁻¹g with the block Σ w pₖ(1 − pₖ) z zᵀ of each score over a sample, and the penalty."""
+    """g ↦ H⁻¹g with the block Σ w pₖ(1 − pₖ) z zᵀ of each score, and the penalty."""
 
-    def __init__(self, rows: RidgeRows, theta: Floats) -> None:
+    def __init__(self, loss: Floats, weight: float) -> None:
+        self.loss = loss
+        # a class that the sample hardly has still has a curvature
+        np.einsum("kii->ki", self.loss)[:] += 1e-6 * weight
+
+    @classmethod
+    def of(cls, rows: RidgeRows, theta: Floats) -> BlockPreconditioner:
+        """Over a sample of the rows."""
         d, k = theta.shape
         sample = _sample(rows, int(SAMPLE_COST / (d * d * k)))
-        p = evaluate(sample, theta, np.zeros((1, 1))).probability
-        self.loss = np.empty((k, d, d))
-        for j in range(k):
-            root = sample.z * np.sqrt(sample.w * p[j] * (1.0 - p[j]))[:, None]
-            self.loss[j] = root.T @ root
-        self.loss *= rows.weight / sample.weight
-        # a class that the sample hardly has still has a curvature
-        np.einsum("kii->ki", self.loss)[:] += 1e-6 * rows.weight
+        return cls(hessian_blocks(sample, theta) * (rows.weight / sample.weight), rows.weight)
 
     def with_penalty(self, ridge: Floats) -> LinearSolver:
         """The solver for one penalty."""
@@ -341,15 +344,31 @@ class BlockPreconditioner:
         return lambda g: np.column_stack([solve(g[:, j]) for j, solve in enumerate(solvers)])
 
 
+def hessian_blocks(rows: RidgeRows, theta: Floats) -> Floats:
+    """The block Σ w pₖ(1 − pₖ) z zᵀ of each score."""
+    d, k = theta.shape
+    p = evaluate(rows, theta, np.zeros((1, 1))).probability
+    blocks = np.empty((k, d, d))
+    for j in range(k):
+        root = rows.z * np.sqrt(rows.w * p[j] * (1.0 - p[j]))[:, None]
+        blocks[j] = root.T @ root
+    return blocks
+
+
 class ComponentPreconditioner:
     """g ↦ H⁻¹g with H = W aₖ diag(variances) for each score k, aₖ the mean of pₖ(1 − pₖ)."""
 
-    def __init__(self, rows: RidgeRows, theta: Floats) -> None:
+    def __init__(self, loss: Floats) -> None:
+        self.loss = loss
+
+    @classmethod
+    def of(cls, rows: RidgeRows, theta: Floats) -> ComponentPreconditioner:
+        """Over all rows."""
         assert rows.variances is not None
         p = evaluate(rows, theta, np.zeros((1, 1))).probability
         curvature = np.maximum((p * (1.0 - p)) @ rows.w, 1e-4 * rows.weight)
         intercept_scale = np.ones(int(rows.intercept))
-        self.loss = np.append(rows.variances, intercept_scale)[:, None] * curvature
+        return cls(np.append(rows.variances, intercept_scale)[:, None] * curvature)
 
     def with_penalty(self, ridge: Floats) -> LinearSolver:
         """The solver for one penalty."""
@@ -366,7 +385,7 @@ def ridge_path(rows: RidgeRows, penalties: Floats, tolerance: float) -> Iterator
     kind: type[HessianPreconditioner | BlockPreconditioner | ComponentPreconditioner]
     kind = HessianPreconditioner if theta.size <= MAX_HESSIAN else BlockPreconditioner
     kind = kind if rows.variances is None else ComponentPreconditioner
-    preconditioner = kind(rows, theta)
+    preconditioner = kind.of(rows, theta)
     logs = np.log(penalties)
     steps = np.diff(logs, prepend=[logs[0], logs[0]])
     for penalty, before, step in zip(penalties, steps[:-1], steps[1:], strict=True):
@@ -376,7 +395,7 @@ def ridge_path(rows: RidgeRows, penalties: Floats, tolerance: float) -> Iterator
         last = theta
         theta, count = _lbfgs(rows, start, ridge, preconditioner.with_penalty(ridge), tolerance)
         if count > 6:  # steps at a point beyond which the Hessian is computed again
-            preconditioner = kind(rows, theta)
+            preconditioner = kind.of(rows, theta)
         yield theta
 
 
@@ -434,10 +453,17 @@ class LogisticPathLoss:
         # Decrease of the mean loss of the sample that a step towards a warm start must promise.
         return list(ridge_path(sample, penalties, 1e-8))
 
-    def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
-        """g ↦ H⁻¹g, H the Hessian of the sample at θ with the penalty."""
-        kind = HessianPreconditioner if theta.size <= MAX_HESSIAN else BlockPreconditioner
-        return kind(sample, theta).with_penalty(sample.add_penalty(penalty))
+    def curvature(self, rows: RidgeRows, theta: Floats) -> Floats:
+        """The Hessian of the rows at θ, or its block of each score where it would be too large."""
+        return (loss_hessian if theta.size <= MAX_HESSIAN else hessian_blocks)(rows, theta)
+
+    def solver(self, curvature: Floats, weight: float, ridge: Floats) -> LinearSolver:
+        """g ↦ H⁻¹g with the Hessian or its blocks, and the penalty."""
+        if curvature.ndim == 3:
+            return BlockPreconditioner(curvature, weight).with_penalty(ridge)
+        return HessianPreconditioner(curvature, weight, len(curvature) // len(ridge)).with_penalty(
+            ridge
+        )
 
 
 # -------------------------------------------------------------------------------------------------

@@ -2,22 +2,24 @@
 
     F_cf(θ) = Σ_{rows not of fold f} w ℓ(θᵀz) + ½ λ_c ‖θ‖²,     z = (standardized columns, 1)
 
-Every problem starts at the solution of a sample of the rows, weighted to stand for all of them,
-and takes L-BFGS steps that the Hessian of the sample preconditions: each pass over the rows
-evaluates the next point of every problem that has not converged, and its loss on the rows of fold
-f.
+Every problem starts at the solution of a sample of the rows, weighted to stand for all of them.
+A pass evaluates the present point of every problem that has not converged, its loss on the rows of
+fold f, and the Hessian of the problem of all rows, over as many rows as cost no more than the
+gradients do. It gives the Newton step of each fold where all rows are among them, and else
+preconditions L-BFGS.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
 from separatrix.optimize.newton import ARMIJO, LimitedMemory, LinearSolver
 from separatrix.rows.rows import Rows, chunks
+from separatrix.rows.sampling import Together, draw_fraction
 from separatrix.rows.schema import Block, Encoding, Terms
 from separatrix.rows.split import TEST
 from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer
@@ -61,10 +63,13 @@ class LinearDesign:
     def sample(self, block: Block, weight: float, left_out: int) -> RidgeRows:
         """Rows of a sample but those of a fold, weighted to stand for rows of ``weight``."""
         assert block.parts is not None
-        rows = block.take(np.flatnonzero(block.parts != left_out))
-        w = rows.weights * (weight / rows.weight)
-        codes = rows.codes(self.targets)
-        return RidgeRows(self.z(rows), codes, w, len(self.targets), intercept=True)
+        rows = self.rows(block.take(np.flatnonzero(block.parts != left_out)))
+        return replace(rows, w=rows.w * (weight / rows.weight))
+
+    def rows(self, block: Block) -> RidgeRows:
+        """The design of a raw block, with codes and weights."""
+        codes = block.codes(self.targets)
+        return RidgeRows(self.z(block), codes, block.weights, len(self.targets), intercept=True)
 
 
 class PathGradients(FieldStatistic):
@@ -83,6 +88,13 @@ class PathGradients(FieldStatistic):
         self.value = np.zeros(len(points))
         self.gradient = np.zeros_like(points)
         self.validation = np.zeros((len(points), 3))
+
+    @classmethod
+    def of(cls, design: LinearDesign, active: list[Descent]) -> PathGradients:
+        """Those of problems at their trial points."""
+        left_out = np.array([d.left_out for d in active], dtype=np.int64)
+        points = np.array([d.trial for d in active])
+        return cls(design, [d.loss for d in active], points, left_out)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block that are not of the test part."""
@@ -115,16 +127,63 @@ class PathGradients(FieldStatistic):
         self.gradient += (residual @ z).reshape(p, k, width).transpose(0, 2, 1)
 
 
+class PathCurvatures:
+    """Hessians of losses at points, over a random ``fraction`` of the rows; merges with ``+``."""
+
+    def __init__(
+        self, design: LinearDesign, points: list[tuple[PathLoss, Floats]], fraction: float
+    ) -> None:
+        self.design, self.points, self.fraction = design, points, fraction
+        self.weight, self.sums = 0.0, [np.zeros(1)] * len(points)
+
+    def fresh(self) -> Self:
+        """No rows yet."""
+        return type(self)(self.design, self.points, self.fraction)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block that are not of the test part."""
+        assert block.parts is not None
+        block = draw_fraction(block.take(np.flatnonzero(block.parts != TEST)), self.fraction)
+        for chunk in chunks(block, 8192):
+            rows = self.design.rows(chunk)
+            self.weight += rows.weight
+            self.sums = [
+                total + loss.curvature(rows, theta)
+                for total, (loss, theta) in zip(self.sums, self.points, strict=True)
+            ]
+
+    def __add__(self, other: Self) -> Self:
+        total = self.fresh()
+        total.weight = self.weight + other.weight
+        total.sums = [a + b for a, b in zip(self.sums, other.sums, strict=True)]
+        return total
+
+
+@dataclass
+class SharedHessian:
+    """g ↦ H⁻¹g of the problem of all rows, at the last point where its Hessian was computed.
+
+    It ``is_exact`` while that is the present point, and the Hessian was over all rows.
+    """
+
+    solve: LinearSolver
+    is_exact: bool = False
+
+
 @dataclass
 class Descent:
-    """One problem on its way: loss, penalty, fold left out, and the state of L-BFGS."""
+    """One problem on its way: loss, penalty, fold left out, and the state of L-BFGS.
+
+    ``shared`` is the Hessian of all rows; this problem has a ``portion`` of them.
+    """
 
     loss: PathLoss
     penalty: Floats
     left_out: int
     weight: float
+    portion: float
     theta: Floats
-    solve: LinearSolver
+    shared: SharedHessian
     value: float = np.inf
     gradient: Floats | None = None
     validation: Floats = field(default_factory=lambda: np.zeros(3))
@@ -133,12 +192,24 @@ class Descent:
     size: float = 1.0
     promised: float = np.inf
     tolerance: float = COMPARED
+    gain: float = 1.0
     done: bool = False
+
+    def _precondition(self, gradient: Floats) -> Floats:
+        """H⁻¹g, H being the fraction of the Hessian of all rows that belongs to these."""
+        return self.shared.solve(gradient) / self.portion
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the next point will do, if its step gains as much as the last one did."""
+        return self.done or self.promised * self.gain <= self.tolerance * self.weight
 
     @property
     def trial(self) -> Floats:
         """Where the next pass evaluates it."""
-        return self.theta if self.step is None else self.theta - self.size * self.step
+        if self.step is None or self.done:
+            return self.theta
+        return self.theta - self.size * self.step
 
     def accept(self, value: float, gradient: Floats, validation: Floats) -> None:
         """What a pass found at the trial point: go there, or try half of the step."""
@@ -152,11 +223,14 @@ class Descent:
             self.size *= 0.5
             self.done = self.size < 1e-4 or rounding
             return
-        if self.gradient is not None:
+        if self.shared.is_exact:  # differences of gradients know less of it
+            self.memory.clear()
+        elif self.gradient is not None:
             self.memory.add(point - self.theta, gradient - self.gradient)
         self.theta, self.value, self.gradient, self.validation = point, value, gradient, validation
-        self.step, self.size = self.memory.direction(gradient, self.solve), 1.0
-        self.promised = float(np.sum(self.step * gradient))
+        self.step, self.size = self.memory.direction(gradient, self._precondition), 1.0
+        before, self.promised = self.promised, float(np.sum(self.step * gradient))
+        self.gain = min(self.promised / before, 1.0) if np.isfinite(before) else 1.0
         self.done = self.promised <= self.tolerance * self.weight
 
     @property
@@ -166,15 +240,14 @@ class Descent:
         return float(np.abs(self.gradient).max()) / self.weight
 
 
-@dataclass(frozen=True)
+@dataclass
 class LinearPaths:
-    """Solutions by penalty (in decreasing order) and fold left out (``ALL``: none)."""
+    """Problems by penalty (in decreasing order) and fold left out (``ALL``: none)."""
 
     design: LinearDesign
     penalties: Floats
     folds: list[int]
     descents: dict[tuple[int, int], Descent]
-    n_passes: int
 
     def losses(self, kind: str) -> Floats:
         """Mean loss, or error rate, of the rows of every fold (points x folds)."""
@@ -187,6 +260,11 @@ class LinearPaths:
         column = 2 if kind == "error" else 1
         return np.asarray(validation[:, :, column] / np.maximum(validation[:, :, 0], 1e-300))
 
+    def chosen(self, best: int, by_fold: Ints) -> list[Descent]:
+        """The problems of the penalties that were chosen, of all rows and of each fold."""
+        pairs = [(best, ALL), *zip(by_fold.tolist(), self.folds, strict=True)]
+        return [self.descents[pair] for pair in pairs]
+
     def finish(self, rows: Rows, point: int) -> int:
         """Solve the problem of all folds to the end; the number of further passes."""
         descent = self.descents[point, ALL]
@@ -195,8 +273,8 @@ class LinearPaths:
         return descend(rows, self.design, [descent])
 
     def undo_scaling(self, point: int, fold: int) -> tuple[Floats, Floats]:
-        """Coefficients (scores x d) and intercepts for encoded rows."""
-        theta = self.descents[point, fold].theta
+        """Coefficients (scores x d) and intercepts for encoded rows, where the next pass looks."""
+        theta = self.descents[point, fold].trial
         coef, intercept = self.design.standardizer.unscale(theta[:-1].T, theta[-1])
         return np.asarray(coef), np.asarray(intercept)
 
@@ -282,37 +360,66 @@ class SampledPaths:
 
     def descents(self) -> dict[tuple[int, int], Descent]:
         """Every problem on its way over all rows, by penalty and fold."""
-        loss, found = self.job.loss, {}
+        loss, whole, found = self.job.loss, self.whole, {}
         for c, penalty in enumerate(self.job.penalties.tolist()):
-            ridge = self.whole.add_penalty(penalty)
-            solver = loss.solver(self.whole, self.starts[ALL][c], penalty)
+            ridge = whole.add_penalty(penalty)
+            curvature = loss.curvature(whole, self.starts[ALL][c])
+            shared = SharedHessian(loss.solver(curvature, whole.weight, ridge))
             for f, weight in self.job.weights.items():
-                found[c, f] = Descent(loss, ridge, f, weight, self.starts[f][c], solver)
+                portion, start = weight / self.job.weights[ALL], self.starts[f][c]
+                found[c, f] = Descent(loss, ridge, f, weight, portion, start, shared)
         return found
 
 
-def solve_paths(rows: Rows, design: LinearDesign, sampled: list[SampledPaths]) -> list[LinearPaths]:
-    """Solve all problems of all jobs together: a pass evaluates those that have not converged."""
-    jobs = [paths.job for paths in sampled]
-    started = [paths.descents() for paths in sampled]
-    passes = descend(rows, design, [descent for found in started for descent in found.values()])
+def start_paths(design: LinearDesign, sampled: list[SampledPaths]) -> list[LinearPaths]:
+    """All problems of all jobs at their solutions on the sample."""
     return [
-        LinearPaths(design, job.penalties, [f for f in job.weights if f != ALL], found, passes)
-        for job, found in zip(jobs, started, strict=True)
+        LinearPaths(
+            design,
+            paths.job.penalties,
+            [f for f in paths.job.weights if f != ALL],
+            paths.descents(),
+        )
+        for paths in sampled
     ]
+
+
+def approach(rows: Rows, design: LinearDesign, every: list[Descent]) -> int:
+    """Passes until the next one would do for all problems; how many there were."""
+    passes = 0
+    while passes < MAX_PASSES and not all(d.is_near for d in every):
+        active = [d for d in every if not d.done]
+        wholes = [d for d in active if d.left_out == ALL]
+        # a gradient takes two products with the rows, a Hessian half of one for each coefficient
+        cost = sum(0.5 * d.theta.size**2 for d in wholes)
+        fraction = min(1.0, sum(2.0 * d.theta.size for d in active) / max(cost, 1.0))
+        points = [(d.loss, d.trial) for d in wholes]
+        curvatures = PathCurvatures(design, points, fraction)
+        found = rows.reduce(Together(PathGradients.of(design, active), curvatures))
+        gradients, curvatures = found.statistics
+        for whole, curvature in zip(wholes, curvatures.sums, strict=True):
+            scaled = curvature * (whole.weight / curvatures.weight)
+            whole.shared.solve = whole.loss.solver(scaled, whole.weight, whole.penalty)
+            whole.shared.is_exact = fraction == 1.0
+        accept(active, gradients)
+        passes += 1
+    return passes
+
+
+def accept(active: list[Descent], found: PathGradients) -> None:
+    """Tell every problem what a pass found at its trial point."""
+    for i, descent in enumerate(active):
+        descent.accept(float(found.value[i]), found.gradient[i], found.validation[i])
+    for descent in active:
+        descent.shared.is_exact = False
 
 
 def descend(rows: Rows, design: LinearDesign, every: list[Descent]) -> int:
     """Passes over the rows until all problems have converged; how many there were."""
     passes = 0
-    while passes < MAX_PASSES and any(not d.done for d in every):
+    while passes < MAX_PASSES and not all(d.done for d in every):
         active = [d for d in every if not d.done]
-        points = np.array([d.trial for d in active])
-        left_out = np.array([d.left_out for d in active], dtype=np.int64)
-        losses = [d.loss for d in active]
-        found = rows.reduce(PathGradients(design, losses, points, left_out))
-        for i, descent in enumerate(active):
-            descent.accept(float(found.value[i]), found.gradient[i], found.validation[i])
+        accept(active, rows.reduce(PathGradients.of(design, active)))
         passes += 1
     return passes
 
@@ -365,5 +472,8 @@ class PathLoss(Protocol):
     def warm_starts(self, sample: RidgeRows, penalties: Floats) -> list[Floats]:
         """θ for penalties in decreasing order, from the sample alone."""
 
-    def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
-        """g ↦ H⁻¹g, H the Hessian of the sample at θ with the penalty."""
+    def curvature(self, rows: RidgeRows, theta: Floats) -> Floats:
+        """The Hessian of the rows at θ, whole or its block of each score; it adds up."""
+
+    def solver(self, curvature: Floats, weight: float, ridge: Floats) -> LinearSolver:
+        """g ↦ H⁻¹g, H being ``curvature``, of rows of such a weight, with the penalty."""

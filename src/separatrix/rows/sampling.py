@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Generic, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
 from separatrix.arrays import Ints
 from separatrix.rows.parts import Hashes, distinguish_copies, hash_block, salted_words
-from separatrix.rows.rows import S, Statistic
 from separatrix.rows.schema import Block, concatenate
 
 # -------------------------------------------------------------------------------------------------
@@ -34,6 +33,14 @@ def keep_smallest(drawn: Drawn | None, block: Block, words: Hashes, size: int) -
         words = np.concatenate([drawn[1], words])
     order = np.argsort(words, kind="stable")[:size]
     return block.take(order), words[order]
+
+
+def draw_fraction(block: Block, fraction: float) -> Block:
+    """A random fraction of the rows, by the hash of their content."""
+    if fraction >= 1.0:
+        return block
+    # the bound of hashes; those of numbers near 2⁶⁴ do not fit, where all rows are taken
+    return block.take(np.flatnonzero(draw(block, 0) < np.uint64(fraction * 2.0**64)))
 
 
 class RandomSample:
@@ -129,8 +136,6 @@ class Reservoir:
 # where there are few distinct ones: then the number is exact.
 
 
-T = TypeVar("T", bound=Statistic)
-
 #: Distinct rows in the sample.
 SIZE = 4_096
 
@@ -172,20 +177,21 @@ class RowSample:
         return round(self.rows * (n - len(self.hashes)) / n) if n else 0
 
 
-class Both(Generic[S, T]):
-    """Two statistics of the same rows in one pass."""
+class Together:
+    """Several statistics of the same rows in one pass."""
 
-    def __init__(self, first: S, second: T) -> None:
-        self.first, self.second = first, second
+    def __init__(self, *statistics: Any) -> None:
+        self.statistics = statistics
 
     def fresh(self) -> Self:
-        """Both of them empty."""
-        return type(self)(self.first.fresh(), self.second.fresh())
+        """All of them empty."""
+        return type(self)(*(statistic.fresh() for statistic in self.statistics))
 
     def update(self, block: Block) -> None:
-        """Add the rows of a block to both."""
-        self.first.update(block)
-        self.second.update(block)
+        """Add the rows of a block to each."""
+        for statistic in self.statistics:
+            statistic.update(block)
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(self.first + other.first, self.second + other.second)
+        pairs = zip(self.statistics, other.statistics, strict=True)
+        return type(self)(*(a + b for a, b in pairs))

@@ -17,7 +17,7 @@ from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
 from separatrix.rows.rare_levels import pool_rare_levels
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.rows.sampling import Both, RowSample
+from separatrix.rows.sampling import RowSample, Together
 from separatrix.rows.sources.stream import TableRows
 from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
@@ -230,9 +230,10 @@ def run_study(
             coded, parts, models, options, progress, metadata, messages, streamed, task
         )
     options.refuse_for(REGRESSION)
-    once = rows.with_parts(parts).reduce(Both(Grouped(Moments()), RowSample()))
-    stored = StoredMoments(rows.schema, parts, once.first)
-    _, warned = with_warnings(lambda: check_stream(once.second))
+    once = rows.with_parts(parts).reduce(Together(Grouped(Moments()), RowSample()))
+    moments, copies = once.statistics
+    stored = StoredMoments(rows.schema, parts, moments)
+    _, warned = with_warnings(lambda: check_stream(copies))
     messages = message + inferred.read_once(rows, streamed)
     study = study_moments(stored, models, options, progress, metadata, messages)
     return replace(study, warnings=(*warned, *study.warnings))

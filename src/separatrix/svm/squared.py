@@ -495,14 +495,19 @@ class SquaredHingeLoss:
             found.append(theta)
         return found
 
-    def solver(self, sample: RidgeRows, theta: Floats, penalty: float) -> LinearSolver:
-        """g ↦ H⁻¹g with H = 2 Σ w z zᵀ over the rows of positive slack, score by score."""
-        scores, signs = theta.T @ sample.z.T, self.signs(sample.codes)
-        ridge = sample.add_penalty(penalty)[:, 0] + 1e-9 * sample.weight
-        solvers = []
+    def curvature(self, rows: RidgeRows, theta: Floats) -> Floats:
+        """2 Σ w z zᵀ over the rows of positive slack, score by score."""
+        scores, signs = theta.T @ rows.z.T, self.signs(rows.codes)
+        blocks = []
         for own, sign in zip(scores, signs, strict=True):
-            root = sample.z * np.sqrt(2.0 * sample.w * (sign * own < 1.0))[:, None]
-            solvers.append(cholesky_solver(root.T @ root + np.diag(ridge)))
+            root = rows.z * np.sqrt(2.0 * rows.w * (sign * own < 1.0))[:, None]
+            blocks.append(root.T @ root)
+        return np.array(blocks)
+
+    def solver(self, curvature: Floats, weight: float, ridge: Floats) -> LinearSolver:
+        """g ↦ H⁻¹g, score by score, with the penalty."""
+        diagonal = np.diag(ridge[:, 0] + 1e-9 * weight)
+        solvers = [cholesky_solver(block + diagonal) for block in curvature]
         return lambda g: np.column_stack([solve(g[:, j]) for j, solve in enumerate(solvers)])
 
     def _newton(self, sample: RidgeRows, theta: Floats, penalty: float) -> Floats:
@@ -517,7 +522,7 @@ class SquaredHingeLoss:
 
         here = at(theta)
         for _ in range(40):  # Newton steps on the sample, at most
-            step = self.solver(sample, theta, penalty)(here.gradient)
+            step = self.solver(self.curvature(sample, theta), sample.weight, ridge)(here.gradient)
             promised = float(np.sum(step * here.gradient))
             # Decrease of the mean loss of the sample that a step towards a warm start must promise.
             if promised <= 1e-8 * sample.weight:

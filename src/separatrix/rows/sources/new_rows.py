@@ -60,8 +60,9 @@ def rows_like(
     schema = replace(schema, targets=targets, weight=None, group=None, time=None, missing=missing)
     if isinstance(x, Rows):
         _refuse_lacking(schema, list(x.schema.by_name), None)
-        known = [schema, *(_of_new_rows(schema, slips=slips) for slips in (True, False))]
-        same = any(x.schema.columns == like.columns for like in known)
+        same = x.schema.columns == schema.columns or any(
+            x.schema.columns == _of_new_rows(schema, slips=slips).columns for slips in (True, False)
+        )
         return x if same else MatchedRows(x, schema)
     if sparse.issparse(x):
         _refuse_width(x.shape[1], schema)

@@ -21,7 +21,7 @@ from separatrix.messages import InputError
 from separatrix.rows.profile import ColumnProfile, Profile, profile
 from separatrix.rows.rare_levels import pool_rare_levels
 from separatrix.rows.rows import EncodedRows, InMemory, Rows, merge
-from separatrix.rows.sampling import Both
+from separatrix.rows.sampling import Together
 from separatrix.rows.schema import Block, Encoding, Kind, Schema, Term, Terms
 from separatrix.statistics.moments import Prepared, Standardizer, prepare
 from separatrix.study.announcement import listener_for
@@ -560,10 +560,9 @@ def _draw_samples(
     )
     size = max(1, min(SAMPLE_ROWS, SAMPLE_NUMBERS // len(encoding.terms)))
     share = (size + SURPLUS * np.sqrt(size)) / spread.count
-    both = Both(Profile(), DesignSample(encoding, size, seed, share))
-    once = rows.reduce(both)
-    columns = tuple(once.first.columns(rows.schema))
-    sample = once.second
+    once = rows.reduce(Together(Profile(), DesignSample(encoding, size, seed, share)))
+    profile, sample = once.statistics
+    columns = tuple(profile.columns(rows.schema))
     if share < 1.0 and len(sample.key) < size:  # so many copies that there are fewer rows
         sample = rows.reduce(DesignSample(encoding, size, seed, 1.0))
     discrete = zero_one_columns(encoding)

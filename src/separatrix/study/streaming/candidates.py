@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,9 +17,28 @@ from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.logistic.tuning import LIKELIHOOD, LogisticPathLoss
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate, Solution, Status
-from separatrix.optimize.linear_paths import ALL, LinearDesign, LinearPaths, PathJob, solve_paths
+from separatrix.optimize.linear_paths import (
+    ALL,
+    MAX_PASSES,
+    Descent,
+    LinearDesign,
+    LinearPaths,
+    PathGradients,
+    PathJob,
+    accept,
+    approach,
+    start_paths,
+)
 from separatrix.rows.parts import Parts
-from separatrix.rows.rows import EncodedRows, InMemory, MappedRows, Rows, S, SelectedParts
+from separatrix.rows.rows import (
+    EncodedRows,
+    InMemory,
+    MappedRows,
+    MappedStatistic,
+    Rows,
+    S,
+    SelectedParts,
+)
 from separatrix.rows.schema import Block, Encoding, Schema, Term, Terms
 from separatrix.rows.split import TEST
 from separatrix.selection.tuning import Tuning, best_by_fold
@@ -174,40 +193,197 @@ def path_points(data: ClassData, work: float) -> list[float]:
     return list(thin(np.array(CS), max(1, most))) if most < len(CS) else list(CS)
 
 
-def fits_by_passes(
-    compared: Sequence[Candidate], data: ClassData, loss: str, work: float
-) -> list[FoldFits]:
-    """Maximum likelihood, the ridge path and the linear SVM in the same passes."""
-    data.require_classes()
-    names, k = [candidate.name for candidate in compared], len(data.targets)
-    Cs = path_points(data, work)
-    penalties = np.array([1.0 / C for C in Cs])
-    likelihood = min(LIKELIHOOD * data.total.weight, 0.5 * penalties.min())
-    jobs: dict[str, PathJob] = {}
-    if "logistic" in names:
-        jobs["logistic"] = PathJob(LogisticPathLoss(k), np.array([likelihood]), _weights(data))
-    if "logistic_ridge" in names:
-        jobs["logistic_ridge"] = PathJob(LogisticPathLoss(k), penalties, _weights(data))
-    if "linear_svm" in names:
-        jobs["linear_svm"] = PathJob(SquaredHingeLoss(k), penalties, _weights(data))
-    design = LinearDesign.of(data.encoding, data.design, data.targets)
-    sampled = []
-    for job in jobs.values():
-        paths = job.on_sample(data.sample, design)
-        sampled.append(paths.take(paths.find_competing()))
-    solved = dict(zip(jobs, solve_paths(data.rows, design, sampled), strict=True))
-    fits = []
-    for candidate in compared:
-        found = solved[candidate.name]
-        if candidate.name == "logistic":
-            fits.append(_likelihood(candidate, data, found))
-        else:
-            fit = _svm if candidate.name == "linear_svm" else _fit_penalized
-            best, by_fold = best_by_fold(found.losses(loss), fold_weights(data))
-            fits.append(
-                fit(candidate, data, found, int(best), by_fold, _describe_screened(Cs, found))
-            )
-    return fits
+@dataclass
+class LinearCandidates:
+    """Maximum likelihood, the ridge path and the linear SVM, on their way in the same passes.
+
+    ``choices`` are, by name, the point of the path for all rows and for each fold. The points that
+    the next pass evaluates are good enough, as far as is known: it certifies them, and may find
+    further statistics of their models at the same time.
+    """
+
+    compared: Sequence[Candidate]
+    data: ClassData
+    Cs: list[float]
+    paths: dict[str, LinearPaths]
+    choices: dict[str, tuple[int, Ints]]
+    n_passes: int
+    questions: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, list[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, compared: Sequence[Candidate], data: ClassData, loss: str, work: float
+    ) -> LinearCandidates:
+        """Passes until the next one would do."""
+        data.require_classes()
+        k, Cs, weights = len(data.targets), path_points(data, work), _weights(data)
+        penalties = np.array([1.0 / C for C in Cs])
+        likelihood = np.array([min(LIKELIHOOD * data.total.weight, 0.5 * penalties.min())])
+        jobs = {
+            "logistic": PathJob(LogisticPathLoss(k), likelihood, weights),
+            "logistic_ridge": PathJob(LogisticPathLoss(k), penalties, weights),
+            "linear_svm": PathJob(SquaredHingeLoss(k), penalties, weights),
+        }
+        design = LinearDesign.of(data.encoding, data.design, data.targets)
+        sampled = []
+        for candidate in compared:
+            whole_path = jobs[candidate.name].on_sample(data.sample, design)
+            sampled.append(whole_path.take(whole_path.find_competing()))
+        started = start_paths(design, sampled)
+        every = [descent for paths in started for descent in paths.descents.values()]
+        n_passes = approach(data.rows, design, every)
+        choices = {}
+        for candidate, paths in zip(compared, started, strict=True):
+            best, by_fold = best_by_fold(paths.losses(loss), fold_weights(data))
+            choices[candidate.name] = int(best), by_fold
+        known = dict(zip(choices, started, strict=True))
+        return cls(compared, data, Cs, known, choices, n_passes)
+
+    def active(self) -> list[Descent]:
+        """The problems of chosen penalties that are not certified yet."""
+        chosen = [
+            d for name, paths in self.paths.items() for d in paths.chosen(*self.choices[name])
+        ]
+        return [descent for descent in chosen if not descent.done]
+
+    def statistics(self) -> list[Any]:
+        """What the next pass shall find: gradients, and what fits to all rows ask for first."""
+        self.questions = {
+            candidate.name: question
+            for candidate in self.compared
+            if candidate.name != "linear_svm"  # its gradients are all that it needs
+            and (question := first_question(partial(self._fit, candidate), self.data)) is not None
+        }
+        active = self.active()
+        design = next(iter(self.paths.values())).design
+        gradients = [PathGradients.of(design, active)] if active else []
+        return [*gradients, *self.questions.values()]
+
+    def accept(self, found: Sequence[Any]) -> bool:
+        """Take what the pass found; whether its points were good enough."""
+        active, found = self.active(), list(found)
+        if active:
+            self.n_passes += 1
+            accept(active, found.pop(0))
+        self.answers = {name: [answer] for name, answer in zip(self.questions, found, strict=True)}
+        active = self.active()
+        if not active or self.n_passes >= MAX_PASSES:
+            return True
+        design = next(iter(self.paths.values())).design
+        self.n_passes += approach(self.data.rows, design, active)
+        return False
+
+    def fits(self) -> list[FoldFits]:
+        """Models of the points that the next pass evaluates."""
+        return [self._fold_fits(candidate) for candidate in self.compared]
+
+    def _fold_fits(self, candidate: Candidate) -> FoldFits:
+        name, data = candidate.name, self.data
+        paths, (_, by_fold) = self.paths[name], self.choices[name]
+        kind = MarginModel if name == "linear_svm" else LogisticModel
+        pairs = zip(data.folds, by_fold.tolist(), strict=True)
+        models = {
+            f: kind(data.classes, data.encoding, *paths.undo_scaling(point, f))
+            for f, point in pairs
+        }
+        chosen, notes = {}, ["squared slacks"] if name == "linear_svm" else []
+        if name != "logistic":
+            chosen = {"C": tuple((1.0 / paths.penalties[by_fold]).tolist())}
+            notes.append(_describe_screened(self.Cs, paths))
+
+        def fit() -> Any:
+            return self._fit(candidate, ReplayedRows(data.rows, self.answers.get(name, [])))
+
+        return FoldFits(candidate, models, fit, chosen, "; ".join(filter(None, notes)))
+
+    def note_unsolved(self, fits: FoldFits) -> FoldFits:
+        """The same with a note where passes ended before the minimum."""
+        paths, (_, by_fold) = self.paths[fits.candidate.name], self.choices[fits.candidate.name]
+        pairs = zip(paths.folds, by_fold.tolist(), strict=True)
+        left = [str(f) for f, point in pairs if not paths.descents[point, f].done]
+        if not left:
+            return fits
+        note = (
+            f"stopped after {self.n_passes} passes, before the minimum, in fold {', '.join(left)}"
+        )
+        return replace(fits, note="; ".join(filter(None, [fits.note, note])))
+
+    def _fit(self, candidate: Candidate, rows: Rows) -> Any:
+        """The model of all training rows, from where the passes over all folds left it."""
+        name, data = candidate.name, self.data
+        paths, (best, _) = self.paths[name], self.choices[name]
+        C = float(1.0 / paths.penalties[best])
+        if name == "linear_svm":
+            return _linear_svc(data, paths, best, C, self.n_passes)
+        model: Any = LogisticRegression(C=C, standardize=True, tol=1e-8)
+        if name == "logistic":
+            model = candidate.make(len(data.folds)).set_params(tol=1e-8)
+        model.coef_, model.intercept_ = paths.undo_scaling(best, ALL)
+        fitted = model.set_params(warm_start=True).fit(data.training_rows(rows))
+        return fitted.set_params(warm_start=False)
+
+
+class AskedError(Exception):
+    """A pass is needed for ``statistic``, which may be shared with others."""
+
+    def __init__(self, statistic: Any) -> None:
+        super().__init__("a pass is needed")
+        self.statistic = statistic
+
+
+class ReplayedRows(Rows):
+    """Rows of which the first ``answers`` are known: no pass is made for them.
+
+    A fit that is begun again asks for the same sums in the same order. What it asks for first can
+    so be found in a pass that other computations need as well. Without ``rows``, what is asked for
+    beyond the answers ends the computation.
+    """
+
+    def __init__(self, rows: Rows, answers: Sequence[Any], *, ends: bool = False) -> None:
+        self.rows, self.answers, self.ends = rows, list(answers), ends
+        self.schema, self.ignored = rows.schema, rows.ignored
+        self.notes, self.left_out = rows.notes, rows.left_out
+
+    def reduce(self, statistic: S) -> S:
+        """The next answer, or a pass."""
+        if self.answers:
+            return cast(S, self.answers.pop(0))
+        if self.ends:
+            raise AskedError(statistic)
+        return self.rows.reduce(statistic)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in order."""
+        return self.rows.blocks()
+
+
+def first_question(fit: Callable[[Rows], Any], data: ClassData) -> Any:
+    """The statistic that a fit asks for first; None if it needs no pass."""
+    try:
+        with mute_warnings():
+            fit(ReplayedRows(data.rows, [], ends=True))
+    except AskedError as asked:
+        return asked.statistic
+    return None
+
+
+class RowsWithMoments(Rows):
+    """Rows whose moments are known; other statistics read them."""
+
+    def __init__(self, rows: Rows, moments: class_preparation.ClassMomentRows) -> None:
+        self.rows, self.moments = rows, moments
+        self.schema, self.ignored = rows.schema, rows.ignored
+        self.notes, self.left_out = rows.notes, rows.left_out
+
+    def reduce(self, statistic: S) -> S:
+        """Moments without a pass, anything else in one."""
+        inner = statistic.inner if isinstance(statistic, MappedStatistic) else statistic
+        return (self.moments if isinstance(inner, Moments) else self.rows).reduce(statistic)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in order."""
+        return self.rows.blocks()
 
 
 def _describe_screened(Cs: list[float], found: LinearPaths) -> str:
@@ -223,86 +399,11 @@ def _weights(data: ClassData) -> dict[int, float]:
     return {**{f: data.total.weight - data.weight(f) for f in data.folds}, ALL: data.total.weight}
 
 
-def _likelihood(candidate: Candidate, data: ClassData, paths: LinearPaths) -> FoldFits:
-    points = np.zeros(len(data.folds), dtype=np.int64)
-    models = _fold_models(LogisticModel, data, paths, points)
-
-    def fit() -> Any:
-        model = candidate.make(len(data.folds)).set_params(tol=1e-8)
-        return _finish_logistic(model, data, paths, 0)
-
-    return FoldFits(candidate, models, fit, note=_describe_unsolved(paths, points))
-
-
-def _fit_penalized(
-    candidate: Candidate,
-    data: ClassData,
-    paths: LinearPaths,
-    best: int,
-    by_fold: Ints,
-    note: str,
-) -> FoldFits:
-    models = _fold_models(LogisticModel, data, paths, by_fold)
-    Cs = 1.0 / paths.penalties
-
-    def fit() -> Any:
-        model = LogisticRegression(C=float(Cs[best]), standardize=True, tol=1e-8)
-        return _finish_logistic(model, data, paths, best)
-
-    chosen = {"C": tuple(Cs[by_fold].tolist())}
-    note = "; ".join(filter(None, [note, _describe_unsolved(paths, by_fold)]))
-    return FoldFits(candidate, models, fit, chosen, note)
-
-
-def _finish_logistic(model: Any, data: ClassData, paths: LinearPaths, point: int) -> Any:
-    """The model of all rows, from where the passes over all folds left it."""
-    model.coef_, model.intercept_ = paths.undo_scaling(point, ALL)
-    fitted = model.set_params(warm_start=True).fit(data.training_rows())
-    return fitted.set_params(warm_start=False)
-
-
-def _svm(
-    candidate: Candidate,
-    data: ClassData,
-    paths: LinearPaths,
-    best: int,
-    by_fold: Ints,
-    note: str,
-) -> FoldFits:
-    """The linear SVM with squared slacks, which passes can minimize; C by its loss out of fold."""
-    models = _fold_models(MarginModel, data, paths, by_fold)
-    Cs = 1.0 / paths.penalties
-    notes = ["squared slacks", note, _describe_unsolved(paths, by_fold)]
-    return FoldFits(
-        candidate,
-        models,
-        lambda: _linear_svc(data, paths, best, float(Cs[best])),
-        {"C": tuple(Cs[by_fold].tolist())},
-        "; ".join(filter(None, notes)),
-    )
-
-
-def _fold_models(
-    kind: type[MarginModel], data: ClassData, paths: LinearPaths, points: NDArray[Any]
-) -> dict[int, Any]:
-    pairs = zip(data.folds, points.tolist(), strict=True)
-    return {
-        f: kind(data.classes, data.encoding, *paths.undo_scaling(point, f)) for f, point in pairs
-    }
-
-
-def _describe_unsolved(paths: LinearPaths, points: NDArray[Any]) -> str:
-    """A note where passes ended before the minimum."""
-    pairs = zip(paths.folds, points.tolist(), strict=True)
-    left = [str(f) for f, point in pairs if not paths.descents[point, f].done]
-    if not left:
-        return ""
-    return f"stopped after {paths.n_passes} passes, before the minimum, in fold {', '.join(left)}"
-
-
-def _linear_svc(data: ClassData, paths: LinearPaths, point: int, C: float) -> LinearSVC:
+def _linear_svc(
+    data: ClassData, paths: LinearPaths, point: int, C: float, passes: int
+) -> LinearSVC:
     """The hyperplanes of all training rows as a fitted model."""
-    passes = paths.n_passes + paths.finish(data.rows, point)
+    passes += paths.finish(data.rows, point)
     descent, (coef, intercept) = paths.descents[point, ALL], paths.undo_scaling(point, ALL)
     model = LinearSVC(C=C, standardize=True)
     model._name_columns(data.training_rows())
@@ -394,10 +495,10 @@ class ClassData:
         """The weight of a fold."""
         return float(sum(m.weight for m in self.groups.parts[fold].parts.values()))
 
-    def training_rows(self) -> EncodedRows:
-        """The encoded rows of all folds, read again at every pass."""
-        selected = MappedRows(self.rows, SelectedParts(frozenset(self.folds)))
-        return EncodedRows(selected, self.encoding)
+    def training_rows(self, rows: Rows | None = None) -> EncodedRows:
+        """The encoded rows of all folds, read again at every pass but for their moments."""
+        selected = MappedRows(rows or self.rows, SelectedParts(frozenset(self.folds)))
+        return EncodedRows(RowsWithMoments(selected, self.class_rows()), self.encoding)
 
     def announce(self, purpose: str) -> None:
         """Say what the next passes over a stream are for."""
@@ -452,8 +553,8 @@ def work_of_passes(compared: Sequence[Candidate]) -> list[float]:
     the chosen model, and the test part.
     """
     by_passes = any(candidate.stream == "passes" for candidate in compared)
-    descents, fit = ([3.0] * 4, [1.0] * 4) if by_passes else ([], [])
-    return [4.0, *descents, 1.0 + len(compared), *fit, 2.0]
+    descents, fit = ([4.0, 3.0], [1.0]) if by_passes else ([], [])
+    return [4.0, *descents, 2.0 + len(compared), *fit, 2.0]
 
 
 class CountedRows(Rows):

@@ -1,15 +1,16 @@
 """A study of classes in a table beyond memory: a few passes, each over all rows.
 
 pass 1            moments by part and class, and a sample ─ closed forms, warm starts
-passes 2 …        logistic regression and linear SVM: all penalties and folds together
-one pass          losses out of fold, under every calibration ─ choice
+two passes        logistic regression and linear SVM: all penalties and folds together
+one pass          losses out of fold, under every calibration ─ choice; it certifies those fits
+one pass          the certificate of a logistic regression of all rows, if that was chosen
 one pass          the test part, once
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -20,7 +21,7 @@ from separatrix.arrays import Floats
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, MappedRows, Rows
-from separatrix.rows.sampling import Both, Reservoir, RowSample
+from separatrix.rows.sampling import Reservoir, RowSample, Together
 from separatrix.rows.schema import Block, Column, Kind, Schema, Term, Terms, concatenate
 from separatrix.rows.sources.stream import TableRows
 from separatrix.rows.split import TEST
@@ -44,11 +45,16 @@ from separatrix.study.streaming.candidates import (
     ClassData,
     CountedRows,
     FoldFits,
+    LinearCandidates,
     closed_form,
-    fits_by_passes,
     work_of_passes,
 )
-from separatrix.study.streaming.comparison import OutOfFoldSums, StreamComparison, calibratable
+from separatrix.study.streaming.comparison import (
+    Calibratable,
+    OutOfFoldSums,
+    StreamComparison,
+    calibratable,
+)
 from separatrix.study.tasks import (
     CLASSIFICATION,
     MOST_NUMBERED_CLASSES,
@@ -88,10 +94,9 @@ def study_class_stream(
         stream = CountedRows(rows.with_parts(parts), step, len(work))
         stream.passes += isinstance(rows, ClassifiedRows)  # its values were counted before
         stream.named("moments by class and fold")
-        statistic = Both(ClassMomentsByPart(), Both(Reservoir(parts.seed, TEST), RowSample()))
-        once = stream.reduce(statistic)
-        sample, copies = once.second.first, once.second.second
-        data = _data(stream, parts, once.first, sample)
+        statistic = Together(ClassMomentsByPart(), Reservoir(parts.seed, TEST), RowSample())
+        moments, sample, copies = stream.reduce(statistic).statistics
+        data = _data(stream, parts, moments, sample)
         _, warned = design.with_warnings(lambda: check_stream(copies))
         study = study_class_data(data, wanted, options, progress, metadata, messages, reason, task)
         return replace(study, warnings=(*warned, *study.warnings))
@@ -198,9 +203,9 @@ def study_class_data(
     messages += tuple(about_costs(costs, data.classes))
     tell_inferred(progress, messages, wanted)
     loss = LOSSES.get(metric, "log_loss")
-    fits, refused = _fits(data, wanted, loss, options.effort.work)
+    fits, linear, refused = _fits(data, wanted, loss, options.effort.work)
     selection = classification.ClassificationSelection(options, data.classes, costs)
-    compared = _compare(data, wanted, fits, refused, selection)
+    compared = _compare(data, wanted, fits, linear, refused, selection)
     choice, entries = compared.choose(options.rule), compared.entries
     tell_compared(progress, entries, choice.winner, choice.reason)
     study = finish(data, compared, choice, selection, metadata, reason)
@@ -214,49 +219,65 @@ def study_class_data(
 
 def _fits(
     data: ClassData, wanted: Sequence[Candidate], loss: str, work: float
-) -> tuple[list[FoldFits], dict[str, str]]:
-    """Every candidate fitted without each fold, and why others refuse the data."""
+) -> tuple[list[FoldFits], LinearCandidates | None, dict[str, str]]:
+    """Closed forms without each fold, candidates by passes, and why others refuse the data."""
     fold_fits: list[FoldFits] = []
     refused: dict[str, str] = {}
-
-    def attempt(names: Sequence[str], make: Callable[[], Sequence[FoldFits]]) -> None:
-        try:
-            fold_fits.extend(make())
-        except InputError as refusal:
-            if BASELINE in names:
-                raise
-            refused.update(dict.fromkeys(names, refusal.what))
-
     for one in wanted:
         if one.stream == "moments":
-            attempt([one.name], lambda one=one: [closed_form(one, data, loss, work)])  # type: ignore[misc]
+            try:
+                fold_fits.append(closed_form(one, data, loss, work))
+            except InputError as refusal:
+                if one.name == BASELINE:
+                    raise
+                refused[one.name] = refusal.what
     by_passes = [c for c in wanted if c.stream == "passes"]
-    if by_passes:
-        data.announce("linear models, all folds and penalties")
-        attempt([c.name for c in by_passes], lambda: fits_by_passes(by_passes, data, loss, work))
-    order = {candidate.name: i for i, candidate in enumerate(wanted)}
-    return sorted(fold_fits, key=lambda c: order[c.candidate.name]), refused
+    if not by_passes:
+        return fold_fits, None, refused
+    data.announce("linear models, all folds and penalties")
+    try:
+        return fold_fits, LinearCandidates.of(by_passes, data, loss, work), refused
+    except InputError as refusal:
+        refused |= dict.fromkeys([c.name for c in by_passes], refusal.what)
+        return fold_fits, None, refused
 
 
 def _compare(
     data: ClassData,
     wanted: Sequence[Candidate],
-    found: list[FoldFits],
+    closed: list[FoldFits],
+    linear: LinearCandidates | None,
     refused: dict[str, str],
     selection: classification.ClassificationSelection,
 ) -> StreamComparison:
-    """Score all candidates out of fold in one pass."""
-    ready = [calibratable(fits, data) for fits in found]
-    data.announce("losses out of fold")
+    """Score all candidates out of fold in one pass, which certifies those that take passes."""
     metrics = tuple(dict.fromkeys(("log_loss", "error", selection.metric)))
-    scorers = [one.scorer for one in ready]
-    sums = data.rows.reduce(
-        OutOfFoldSums(data.schema, data.targets, scorers, metrics, selection.own_costs)
-    )
+    known = [calibratable(fits, data) for fits in closed]
+    while True:
+        ready = known
+        if linear is not None:
+            ready = [*known, *(calibratable(fits, data) for fits in linear.fits())]
+        order = {candidate.name: i for i, candidate in enumerate(wanted)}
+        ready = sorted(ready, key=lambda one: order[one.name])
+        data.announce("losses out of fold")
+        scorers = [one.scorer for one in ready]
+        sums = OutOfFoldSums(data.schema, data.targets, scorers, metrics, selection.own_costs)
+        further = [] if linear is None else linear.statistics()
+        sums, *found = data.rows.reduce(Together(sums, *further)).statistics
+        if linear is None or linear.accept(found):
+            break
+    if linear is not None:
+        ready = [_with_note(one, linear) for one in ready]
     if data.simulated:  # rows of the table count, and not how many stand for them
         counts = {f: sum(m.count for m in data.groups.parts[f].parts.values()) for f in data.folds}
         sums.squares = {f: sums.moments[f].weight ** 2 / counts[f] for f in data.folds}
     return StreamComparison.of(wanted, ready, refused, sums, selection.metrics)
+
+
+def _with_note(one: Calibratable, linear: LinearCandidates) -> Calibratable:
+    if one.name not in linear.paths:
+        return one
+    return replace(one, fits=linear.note_unsolved(one.fits))
 
 
 def _refuse_data(data: ClassData, task: str | None) -> list[str]:
@@ -481,12 +502,12 @@ def finish(
     data.announce("the test part")
     schema, targets = data.schema, data.targets
     tested = data.rows.reduce(
-        Both(
+        Together(
             scores.SumsOverTestRows(schema, targets, winner.core, winner.model, costs_among),
             scores.SumsOverTestRows(schema, targets, baseline, baseline, costs_among),
         )
     )
-    sums, base = tested.first, tested.second
+    sums, base = tested.statistics
     if data.simulated:
         for sums_of in (sums, base):
             sums_of.counted_as(data.test.count)
