@@ -97,6 +97,7 @@ class WorkingSet:
         self.inside = np.zeros(d, dtype=bool)
         self.gram = np.zeros((0, 0))
         self.beta = np.zeros(0)
+        self.before = np.zeros(0)
 
     def grow(self, new: Ints) -> None:
         """Add columns."""
@@ -112,7 +113,21 @@ class WorkingSet:
         self.gram[m:size, :m] = block[:m].T
         self.index = np.concatenate([self.index, new])
         self.beta = np.concatenate([self.beta, np.zeros(len(new))])
+        self.before = np.concatenate([self.before, np.zeros(len(new))])
         self.inside[new] = True
+
+    def extrapolate(self, grad: Floats, length: float) -> None:
+        """Go on along the line through the last two solutions; ``grad`` follows on the set.
+
+        Between two columns that join or leave, coefficients of the lasso are linear in α. One that
+        would change its sign is zero next, and one that has just joined stays where it is.
+        """
+        further = self.beta + np.clip(length, -1.0, 1.0) * (self.beta - self.before)
+        further[further * self.beta < 0.0] = 0.0
+        step = np.where(self.before != 0.0, further - self.beta, 0.0)
+        size = len(step)
+        grad[self.index] -= self.gram[:size, :size] @ step
+        self.beta += step
 
     def shrink(self) -> None:
         """Reduce a large set to the support where most of its coefficients are zero."""
@@ -122,6 +137,7 @@ class WorkingSet:
         self.products.select(support)
         self.gram = self.gram[support[:, None], support]
         self.index, self.beta = self.index[support], self.beta[support]
+        self.before = self.before[support]
         self.inside[:] = False
         self.inside[self.index] = True
 
@@ -143,18 +159,22 @@ def solve_path(
     if products.known and d <= SMALL:
         working.grow(np.flatnonzero(~working.inside))
     grad, _ = products.gradient(working.beta, np.inf)
-    before = np.inf
+    last, before = np.inf, np.inf  # the last two penalties
     if start is not None and len(alphas) == 1:
         path_point = _point_if_solved(alphas[0], working, penalty, stopping)
         if path_point is not None:
             yield path_point
             return
     for alpha in alphas:
-        _enlarge(working, grad, penalty, min(max(2.0 * alpha - before, 0.0), alpha))
+        _enlarge(working, grad, penalty, min(max(2.0 * alpha - last, 0.0), alpha))
+        coefs = working.beta.copy()
+        if before < np.inf and before != last:
+            working.extrapolate(grad, (alpha - last) / (last - before))
+        working.before = coefs
         point, grad = _solve_at(alpha, working, grad, penalty, stopping)
         yield point
         working.shrink()
-        before = alpha
+        last, before = alpha, last
 
 
 def _solve_at(
@@ -531,7 +551,8 @@ def solve_on_gram(problem: GramProblem, gap: float, kkt: float, max_sweeps: int)
         n_solved += int(sweeps)
         if stop or n_solved >= max_sweeps:
             return n_solved
-        support_step(p)
+        # Points of a path are solved to their gap alone: few digits of a first step are enough.
+        support_step(p, np.float32 if round_ == 0 and kkt == np.inf else np.float64)
     return n_solved + add_one_by_one(p, gap, kkt, max_sweeps - n_solved)
 
 
@@ -570,16 +591,20 @@ def rounding(beta: Floats, power: int) -> float:
     return (0.5 * float(np.finfo(float).eps)) * max(1.0, float(np.abs(beta).sum())) ** power
 
 
-def support_step(p: GramProblem) -> None:
-    """Newton steps on the support of β, dropping coefficients that reach zero."""
+def support_step(p: GramProblem, precision: type[np.floating[Any]] = np.float64) -> None:
+    """Newton steps on the support of β, dropping coefficients that reach zero.
+
+    The Hessian is factorized in single or double precision; gradients are double throughout.
+    """
     support = np.flatnonzero(p.beta)
     if not len(support):
         return
     k, l2 = len(support), p.l2[support]
-    hessian = np.zeros((k, k))
+    hessian = np.zeros((k, k), precision)
     loops.gather(p.gram, support, l2, DAMPING, hessian)
     # the upper triangle by rows is the lower one by columns, and the factor is written over it
-    _, info = lapack.dpotrf(hessian.T, lower=True, clean=False, overwrite_a=True)
+    factorize = lapack.spotrf if precision is np.float32 else lapack.dpotrf
+    _, info = factorize(hessian.T, lower=True, clean=False, overwrite_a=True)
     if info:
         return
     b = p.beta[support]
@@ -601,7 +626,7 @@ def _newton_with_drops(r: Floats, b: Floats, grad: Floats, l1: Floats, l2: Float
     while len(at):
         here = b[at]
         residual = grad[at] - l2[at] * here - np.copysign(l1[at], here)
-        move = residual.copy()
+        move = residual.astype(r.dtype)
         loops.solve_upper(r, len(at), move)
         reach = np.full(len(at), np.inf)  # part of the step after which a coefficient is zero
         np.divide(-here, move, out=reach, where=here * move < 0.0)

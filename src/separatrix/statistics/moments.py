@@ -215,14 +215,10 @@ class Moments(Means):
         a, b = self.aligned(terms, targets), other.aligned(terms, targets)
         weight = a.weight + b.weight
         step = b.mean - a.mean
-        return type(self)(
-            terms,
-            targets,
-            a.count + b.count,
-            weight,
-            a.mean + step * (b.weight / weight),
-            a.scatter + b.scatter + np.outer(step, step * (a.weight * b.weight / weight)),
-        )
+        scatter = a.scatter + b.scatter
+        scatter += np.outer(step, step * (a.weight * b.weight / weight))
+        mean = a.mean + step * (b.weight / weight)
+        return type(self)(terms, targets, a.count + b.count, weight, mean, scatter)
 
     def aligned(self, terms: Terms, targets: Terms) -> Moments:
         """Return the moments over the given terms; a term absent here (a level) was always zero."""
