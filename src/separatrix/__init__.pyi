@@ -168,6 +168,7 @@ from separatrix.linear.lasso import LassoCV as LassoCV
 from separatrix.linear.lasso import LassoPath as LassoPath
 from separatrix.linear.linear_regression import LeastSquaresClassifier as LeastSquaresClassifier
 from separatrix.linear.linear_regression import LinearRegression as LinearRegression
+from separatrix.linear.poisson import PoissonRegressor as PoissonRegressor
 from separatrix.linear.polynomial import BasisExpansion as BasisExpansion
 from separatrix.linear.polynomial import PolynomialRegression as PolynomialRegression
 from separatrix.linear.quantile import LeastAbsoluteRegressor as LeastAbsoluteRegressor

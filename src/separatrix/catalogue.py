@@ -450,6 +450,7 @@ _ROWS = (
         candidate=_candidate("least_absolute", 6, "least absolute deviations", on_request=True)),
     Declaration("QuantileRegressor", "linear.quantile", REGRESSION, view="quantile",
         twin="linear_model"),
+    Declaration("PoissonRegressor", "linear.poisson", REGRESSION, twin="linear_model", stream={}),
     # -- additive
     Declaration("AdditiveRegressor", "additive.regressor", REGRESSION,
         candidate=_candidate("additive", 7, "smooth curves", logarithms=True, share=4.0,

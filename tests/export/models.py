@@ -100,6 +100,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "additive counts": lambda: sx.AdditivePoissonRegressor(n_knots=4).fit(
         matrix()[0], np.exp(matrix()[1] / np.abs(matrix()[1]).max())
     ),
+    "counts": lambda: sx.PoissonRegressor(alpha=0.01).fit(
+        matrix()[0], np.exp(matrix()[1] / np.abs(matrix()[1]).max())
+    ),
     "additive classes": lambda: two(sx.AdditiveClassifier(n_knots=4)),
     "additive, three classes": lambda: three(sx.AdditiveClassifier(n_knots=4, interactions=1)),
     "bayesian ridge": lambda: numbers(sx.BayesianRidge()),

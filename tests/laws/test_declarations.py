@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import is_classifier, is_clusterer, is_outlier_detector, is_regressor
-from sklearn.utils import all_estimators
+from sklearn.utils import all_estimators, get_tags
 
 import separatrix as sx
 from separatrix import pictures
@@ -55,12 +55,13 @@ def target(declared: Declaration) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory) -> dict[str, Path]:
-    """Files with numbers and with classes as the target."""
+    """Files with numbers, with numbers that are not negative, and with classes as the target."""
     folder = tmp_path_factory.mktemp("tables")
-    for name, values in (("numbers", Y), ("classes", LABELS)):
+    kinds = {"numbers": Y, "counts": np.abs(Y), "classes": LABELS}
+    for name, values in kinds.items():
         lines = [",".join(map(str, [*row, t])) for row, t in zip(X, values, strict=True)]
         (folder / f"{name}.csv").write_text("\n".join(["a,b,c,t", *lines]))
-    return {name: folder / f"{name}.csv" for name in ("numbers", "classes")}
+    return {name: folder / f"{name}.csv" for name in kinds}
 
 
 @each
@@ -93,9 +94,11 @@ def test_tables_beyond_memory_are_read_block_by_block(
 
     monkeypatch.setattr(Rows, "collect", refuse)
     monkeypatch.setattr(BatchedRows, "read", refuse)
-    kind = "classes" if learns_classes(declared) else "numbers"
-    rows = sx.scan(tables[kind], target="t")
     model = declared.make().set_params(**(declared.stream or {}))
+    kind = "classes" if learns_classes(declared) else "numbers"
+    if get_tags(model).target_tags.positive_only:
+        kind = "counts"
+    rows = sx.scan(tables[kind], target="t")
     if declared.stream is None:
         with pytest.raises(MemoryError):
             model.fit(rows)

@@ -50,6 +50,27 @@ ROWS: list[Row] = [
         objective=of.quantile,
     ),
     Row(
+        "PoissonRegressor",
+        lambda: sx.PoissonRegressor(alpha=0.1),
+        for_target_times=lambda f: sx.PoissonRegressor(alpha=0.1 * f),
+        counts_events=True,
+        unit_free=False,
+        objective=of.poisson,
+    ),
+    Row(
+        "PoissonRegressor, standardized",
+        lambda: sx.PoissonRegressor(alpha=0.1, standardize=True),
+        for_target_times=lambda f: sx.PoissonRegressor(alpha=0.1 * f, standardize=True),
+        counts_events=True,
+        objective=of.poisson,
+    ),
+    Row(
+        "PoissonRegressor without penalty",
+        lambda: sx.PoissonRegressor(alpha=0.0),
+        counts_events=True,
+        objective=of.poisson,
+    ),
+    Row(
         "TotalLeastSquares",
         lambda: sx.TotalLeastSquares(),
         unit_free=False,

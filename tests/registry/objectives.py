@@ -77,6 +77,13 @@ def huber(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     return float(np.sum(model.scale_ * (1 + h)) + model.alpha * penalty)
 
 
+def poisson(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ the mean Poisson deviance, and ½ α‖s b‖²."""
+    f = x @ coef + intercept
+    deviance = np.mean(np.exp(f) - y - y * f + xlogy(y, y))
+    return float(deviance + 0.5 * model.alpha * np.sum((scale_of(model, x) * coef) ** 2))
+
+
 def epsilon_insensitive(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     """Σ max(0, |y − a − b·x| − ε)."""
     return float(np.sum(np.maximum(np.abs(y - x @ coef - intercept) - model.epsilon, 0.0)))

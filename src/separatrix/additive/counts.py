@@ -14,7 +14,12 @@ from separatrix.estimators.base import one_number, reads_tables
 from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.mixins import RegressorMixin
-from separatrix.optimize.likelihoods import LARGEST_EXPONENT, CountLikelihood
+from separatrix.optimize.likelihoods import (
+    LARGEST_EXPONENT,
+    CountLikelihood,
+    refuse_negative_counts,
+    refuse_no_events,
+)
 from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import to_array
 from separatrix.statistics.moments import prepare
@@ -105,6 +110,7 @@ class AdditivePoissonRegressor(RegressorMixin, AdditiveLikelihoodModel):
             raise InputError("There are no rows to fit.", remedy="Give rows of positive weight.")
         counts = np.asarray(block.y[there], dtype=float)
         refuse_negative_counts(counts)
+        refuse_no_events(float(counts.sum()))
         self.encoding_ = prepared.encoding
         x = np.asarray(block.dense(0, block.n), dtype=float)
         x = x if there.all() else x[there]
@@ -133,19 +139,3 @@ class AdditivePoissonRegressor(RegressorMixin, AdditiveLikelihoodModel):
         """The exponential of the constant and the piecewise polynomials of the columns."""
         mean = nodes.Elementwise(self._sum_node(), "bounded_exp")
         return nodes.regression(mean, self, flat=True)
-
-
-def refuse_negative_counts(counts: Floats) -> None:
-    """Refuse targets that are not means of counts."""
-    if not (counts >= 0.0).all():
-        row = int(np.argmin(counts >= 0.0))
-        raise InputError(
-            f"The target has the value {float(counts.ravel()[row]):g}, and counts are not "
-            "negative.",
-            remedy="Use a regressor of numbers of any sign.",
-        )
-    if not counts.any():
-        raise InputError(
-            "All counts are zero: the logarithm of their mean is not finite.",
-            remedy="Give rows with at least one event.",
-        )

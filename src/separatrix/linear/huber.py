@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, one_number, reads_tables
-from separatrix.linear.spectrum import CenteredRows, GramSpectrum
+from separatrix.linear.spectrum import CenteredRows, PrincipalRows
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.messages import InputError, warn
 from separatrix.mixins import RegressorMixin
@@ -420,11 +420,7 @@ def _keep(rows: Rows, scaled: _ScaledProblem) -> tuple[Rows, _ScaledProblem]:
 
 def _warm_start(scaled: _ScaledProblem, coef: Floats, intercept: float, scale: float) -> Floats:
     """Coefficients, intercept and scale in the units of the table as a point θ."""
-    p = scaled.preconditioner
-    length = np.linalg.norm(p.matrix, axis=1)  # in units of each column, whatever those are
-    length[length == 0.0] = 1.0
-    beta = np.linalg.lstsq(p.matrix / length[:, None], coef / length, rcond=None)[0]
-    constant = intercept - float(p.y_center[0]) + float(p.center @ coef)
+    beta, constant = scaled.preconditioner.inverse(coef, intercept)
     extra = [constant / scaled.unit] if scaled.fit_intercept else []
     sigma = max(scale / scaled.unit, scaled.floor)
     return np.concatenate([(beta - scaled.start) / scaled.unit, extra, [sigma]])
@@ -511,23 +507,16 @@ def _certify(
 
 def solve_huber_by_rows(block: Block, options: HuberOptions) -> HuberSolution:
     """Huber regression of n rows in memory with n ≤ d and a penalty, from their products."""
-    counted = np.flatnonzero(block.weights > 0.0)
-    block = block if len(counted) == block.n else block.take(counted)
-    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+    principal = PrincipalRows.of(block, options.fit_intercept, options.standardize)
+    rows = principal.rows
     deviation = float(np.sqrt((rows.y**2).sum() / rows.weight)) or 1.0
     alpha = options.alpha / deviation if options.standardize else options.alpha
-    gram = rows.unweighted_gram()
-    exact = _pass_through(rows, gram, alpha, deviation, options)
+    exact = _pass_through(rows, principal.gram, alpha, deviation, options)
     if exact is not None:
         return exact
-    spectrum = GramSpectrum.of(gram, rows.root)
-    length = np.sqrt(spectrum.values)
-    coordinates = ArrayRows(spectrum.coordinates() * length, block.y, block.w)
+    coordinates = principal.coordinates()
     inner = replace(options, alpha=alpha, standardize=False)
-    solution = solve_huber(coordinates, coordinates.reduce(Moments()), inner)
-    coef = rows.transposed_times(spectrum.vectors @ (solution.coef / length[:, None]))
-    coef = coef / rows.scale[:, None]
-    return replace(solution, coef=coef, intercept=solution.intercept - rows.x_mean @ coef)
+    return principal.in_table_units(solve_huber(coordinates, coordinates.reduce(Moments()), inner))
 
 
 def _pass_through(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from scipy import linalg, sparse
@@ -29,6 +30,8 @@ from separatrix.optimize.convex import (
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Block, to_array
 from separatrix.statistics.moments import Moments, Standardizer, zero_if_constant
+
+S = TypeVar("S", bound=Solution)
 
 # -------------------------------------------------------------------------------------------------
 # Ridge regression for one α or for all of them, from one eigendecomposition.
@@ -663,6 +666,43 @@ class CenteredRows:
         """Coefficients (d x k) of the columns of X, and the intercepts."""
         coef = coef / self.scale[:, None]
         return coef, self.y_mean - self.x_mean @ coef
+
+
+@dataclass(frozen=True)
+class PrincipalRows:
+    """Rows in memory, no more than columns, along the principal axes of their products.
+
+    A model with a penalty ‖b‖² is the same in these coordinates, of which there are n at most.
+    """
+
+    rows: CenteredRows
+    block: Block
+    gram: Floats
+
+    @classmethod
+    def of(cls, block: Block, fit_intercept: bool, standardize: bool) -> PrincipalRows:
+        """Of the rows of positive weight."""
+        counted = np.flatnonzero(block.weights > 0.0)
+        block = block if len(counted) == block.n else block.take(counted)
+        rows = CenteredRows.of(block, fit_intercept, standardize)
+        return cls(rows, block, rows.unweighted_gram())
+
+    @cached_property
+    def spectrum(self) -> GramSpectrum:
+        """Principal axes."""
+        return GramSpectrum.of(self.gram, self.rows.root)
+
+    def coordinates(self) -> ArrayRows:
+        """The rows along the axes."""
+        x = self.spectrum.coordinates() * np.sqrt(self.spectrum.values)
+        return ArrayRows(x, self.block.y, self.block.w)
+
+    def in_table_units(self, solution: S) -> S:
+        """The same solution for the columns of the table."""
+        length = np.sqrt(self.spectrum.values)[:, None]
+        coef = self.rows.transposed_times(self.spectrum.vectors @ (solution.coef / length))
+        coef = coef / self.rows.scale[:, None]
+        return replace(solution, coef=coef, intercept=solution.intercept - self.rows.x_mean @ coef)
 
 
 def _flat(product: Callable[[Floats], Floats], v: Floats) -> Floats:

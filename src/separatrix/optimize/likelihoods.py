@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax, xlogy
 
 from separatrix.arrays import Floats
+from separatrix.messages import InputError
 
 #: Exponents up to which exp is finite, with room for sums and for a factor.
 LARGEST_EXPONENT = 600.0
@@ -138,3 +139,23 @@ class CountLikelihood:
         """What to add to every row of f, so that u sums to zero."""
         total = float(self.cost @ self.counts[:, 0])
         return np.array([np.log(total / float(self.cost @ self.means(f)[:, 0]))])
+
+
+def refuse_negative_counts(counts: Floats) -> None:
+    """Refuse targets that are not means of counts."""
+    if not (counts >= 0.0).all():
+        row = int(np.argmin(counts >= 0.0))
+        raise InputError(
+            f"The target has the value {float(counts.ravel()[row]):g}, and counts are not "
+            "negative.",
+            remedy="Use a regressor of numbers of any sign.",
+        )
+
+
+def refuse_no_events(total: float) -> None:
+    """Refuse counts that are all zero, by their sum or mean."""
+    if total == 0.0:
+        raise InputError(
+            "All counts are zero: the logarithm of their mean is not finite.",
+            remedy="Give rows with at least one event.",
+        )

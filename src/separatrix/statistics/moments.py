@@ -1165,6 +1165,13 @@ class Preconditioner:
         b = self.coef(beta)
         return b, self.y_center + intercept - self.center @ b
 
+    def inverse(self, coef: Floats, intercept: float) -> tuple[Floats, float]:
+        """β and the intercept for z and y − y_center, of one target, from those for x and y."""
+        length = np.linalg.norm(self.matrix, axis=1)  # in units of each column, whatever those are
+        length[length == 0.0] = 1.0
+        beta = np.linalg.lstsq(self.matrix / length[:, None], coef / length, rcond=None)[0]
+        return beta, intercept - float(self.y_center[0]) + float(self.center @ coef)
+
 
 def column_scales(moments: Moments, about: Moments) -> Floats:
     """Root mean squares of the columns, exactly 0 for a constant column.
