@@ -187,6 +187,9 @@ from separatrix.logistic.sigmoid_regression import (
 )
 from separatrix.messages import InputError as InputError
 from separatrix.messages import SeparatrixWarning as SeparatrixWarning
+from separatrix.metric_learning.gradient_outer_product import (
+    GradientOuterProductMetric as GradientOuterProductMetric,
+)
 from separatrix.metric_learning.large_margin import (
     LargeMarginNearestNeighbors as LargeMarginNearestNeighbors,
 )

@@ -644,6 +644,7 @@ _ROWS = (
         TRANSFORM, twin="neighbors"),
     Declaration("LargeMarginNearestNeighbors", "metric_learning.large_margin", TRANSFORM,
         most_rows=_PAIRS),
+    Declaration("GradientOuterProductMetric", "metric_learning.gradient_outer_product", TRANSFORM),
     # -- models around others
     Declaration("CalibratedClassifier", "probability.calibrated", CLASSIFICATION,
         example=lambda sx: sx.CalibratedClassifier(sx.GaussianNB())),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from numpy.testing import assert_allclose
+from scipy.optimize import linprog, minimize
 from sklearn.datasets import load_iris, load_wine
 
 import separatrix as sx
@@ -65,3 +66,26 @@ def test_bad_input_gets_one_sentence() -> None:
         sx.LargeMarginNearestNeighbors().fit(x[:2], [0, 1])
     with pytest.raises(sx.InputError, match="push"):
         sx.LargeMarginNearestNeighbors(push=1.0).fit(x, [0, 0, 0, 1, 1, 1])
+
+
+def test_a_diagonal_metric_has_the_least_objective_of_linear_programming() -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal((24, 3)), np.arange(24) % 2
+    x[:, 0] += 1.5 * y
+    model = sx.LargeMarginNearestNeighbors(1, diagonal=True, tol=1e-6).fit(x, y)
+    assert_allclose(model.metric_.M, np.diag(np.diagonal(model.metric_.M)), atol=1e-12)
+    costs, rows = np.zeros(3), []
+    for i in range(24):
+        same = np.flatnonzero((y == y[i]) & (np.arange(24) != i))
+        near = same[((x[same] - x[i]) ** 2).sum(axis=1).argmin()]
+        costs += 0.5 * (x[i] - x[near]) ** 2
+        rows += [(x[i] - x[near]) ** 2 - (x[i] - x[other]) ** 2
+                 for other in np.flatnonzero(y != y[i])]  # fmt: skip
+    count = len(rows)
+    program = linprog(
+        np.concatenate([costs, np.full(count, 0.5)]),
+        A_ub=np.hstack([np.array(rows), -np.eye(count)]), b_ub=-np.ones(count),
+    )  # fmt: skip
+    assert_allclose(model.certificate_.primal, program.fun, rtol=1e-5)
+    assert model.certificate_.dual <= program.fun * (1 + 1e-9)
+    assert_allclose(np.diagonal(model.metric_.M), program.x[:3], rtol=2e-2, atol=1e-3)

@@ -105,3 +105,29 @@ def test_one_class_and_classes_of_one_row_change_nothing_or_little() -> None:
     assert alone.certificate_.primal == 0.0
     with pytest.raises(ValueError, match="do not differ"):
         sx.NeighborhoodComponentsAnalysis().fit(x[:30], np.arange(30))
+
+
+def test_a_diagonal_map_is_a_maximum_of_the_weights_of_columns() -> None:
+    x, y = load_iris(return_X_y=True)
+    x = np.hstack([x, np.random.default_rng(0).standard_normal((150, 3))])
+    model = sx.NeighborhoodComponentsAnalysis(diagonal=True, tol=1e-9, max_iter=500).fit(x, y)
+    weights = np.diagonal(model.components_)
+    assert_allclose(model.components_, np.diag(weights))
+
+    def expected(weights: np.ndarray) -> float:
+        z = x * weights
+        d = ((z[:, None] - z[None]) ** 2).sum(axis=2)
+        np.fill_diagonal(d, np.inf)
+        p = np.exp(-d)
+        return float(((p / p.sum(axis=1)[:, None]) * (y[:, None] == y)).sum())
+
+    best = expected(weights)
+    assert_allclose(model.certificate_.primal, best, rtol=1e-9)
+    for j in range(7):
+        step = np.eye(7)[j] * 0.05
+        assert best >= max(expected(weights + step), expected(weights - step)) - 1e-3
+    few = sx.NeighborhoodComponentsAnalysis(2, diagonal=True).fit(x, y)
+    assert few.components_.shape == (2, 7)
+    again = sx.NeighborhoodComponentsAnalysis(diagonal=True, warm_start=True).fit(x, y)
+    value = again.certificate_.primal
+    assert again.fit(x, y).certificate_.primal >= value - 1e-6

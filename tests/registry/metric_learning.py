@@ -34,6 +34,23 @@ def large_margin(model: Any, x: Any, y: Any) -> float:
     return float(total)
 
 
+def kernel_ridge(model: Any, x: Any, y: Any) -> float:
+    """Σ (y − f)² + λ aᵀK a of its λ and h, solved as equations of a and b."""
+    if model.target_ == "classes":
+        targets = (y[:, None] == np.unique(y)).astype(float)
+    else:
+        targets = ((y - y.mean()) / y.std())[:, None]
+    z = (x - x.mean(axis=0)) / x.std(axis=0) if model.standardize else x
+    square = ((z[:, None] - z[None]) ** 2).sum(axis=2)
+    gram = np.exp(-0.5 * square / model.bandwidth_**2)
+    one = np.ones((len(z), 1))
+    system = np.block([[gram + model.alpha_ * np.eye(len(z)), one], [one.T, np.zeros((1, 1))]])
+    solved = np.linalg.solve(system, np.vstack([targets, np.zeros(targets.shape[1])]))
+    a = solved[:-1]
+    error = targets - gram @ a - solved[-1]
+    return float((error**2).sum() + model.alpha_ * np.vdot(a, gram @ a))
+
+
 METRIC_LEARNERS: list[Row] = [
     Row(
         "NeighborhoodComponentsAnalysis",
@@ -64,5 +81,41 @@ METRIC_LEARNERS: list[Row] = [
         "classification",
         precision=1e-3,
         objective=large_margin,
+    ),
+    Row(
+        "NeighborhoodComponentsAnalysis, diagonal",
+        lambda: sx.NeighborhoodComponentsAnalysis(diagonal=True, standardize=True),
+        "classification",
+        precision=1e-4,
+        objective=random_neighbors,
+    ),
+    Row(
+        "LargeMarginNearestNeighbors, diagonal",
+        lambda: sx.LargeMarginNearestNeighbors(diagonal=True, standardize=True),
+        "classification",
+        precision=1e-3,
+        objective=large_margin,
+    ),
+    Row(
+        "GradientOuterProductMetric",
+        lambda: sx.GradientOuterProductMetric(),
+        "classification",
+        unit_free=False,
+        precision=1e-6,
+        objective=kernel_ridge,
+    ),
+    Row(
+        "GradientOuterProductMetric, classes, low rank",
+        lambda: sx.GradientOuterProductMetric(2, target="classes", standardize=True),
+        "classification",
+        precision=1e-6,
+        objective=kernel_ridge,
+    ),
+    Row(
+        "GradientOuterProductMetric, diagonal",
+        lambda: sx.GradientOuterProductMetric(diagonal=True, standardize=True),
+        "classification",
+        precision=1e-6,
+        objective=kernel_ridge,
     ),
 ]

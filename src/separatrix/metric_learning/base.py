@@ -46,9 +46,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsEstim
         columns = self.components_ if scale is None else self.components_ * np.asarray(scale)
         _, roots, vectors = linalg.svd(columns, full_matrices=False)
         proportions = roots**2 / (float(roots @ roots) or 1.0)
-        vectors = (
-            vectors * np.sign(vectors[np.arange(len(vectors)), np.abs(vectors).argmax(1)])[:, None]
-        )
+        vectors = orient(vectors)
         names = [str(name) for name in self.encoding_.names]
         return [
             (float(share), dict(zip(names, vector.tolist(), strict=True)))
@@ -73,3 +71,26 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsEstim
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def orient(directions: Floats) -> Floats:
+    """Directions whose largest entry is positive."""
+    largest = np.abs(directions).argmax(axis=1)
+    return np.asarray(
+        directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
+    )
+
+
+def root_of(m: Floats, *, diagonal: bool, most: int | None = None) -> Floats:
+    """L with LᵀL = M, of the rank of M and ``most`` rows, the largest first.
+
+    Of a ``diagonal`` M a row weighs a column, in the order of the columns.
+    """
+    if diagonal:
+        weights = np.maximum(np.diagonal(m), 0.0)
+        largest = np.argsort(-weights, kind="stable")[:most]
+        return np.diag(np.sqrt(weights))[np.sort(largest)]
+    values, vectors = np.linalg.eigh(m)
+    rank = max(1, int(np.count_nonzero(values > 1e-12 * values[-1])))  # beyond is rounding
+    values, vectors = values[::-1][:rank][:most], vectors.T[::-1][:rank][:most]
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors)

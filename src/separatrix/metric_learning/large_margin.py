@@ -13,12 +13,12 @@ is a lower bound. L-BFGS descends in a square L with M = LᵀL, which has no loc
 the global one, with the corner of the loss rounded within δ; Z is its gradient in M, and δ shrinks
 until the bound is near. Coordinates are those in which the first sum is the identity: a direction
 in which targets hardly differ counts as FLOOR of the one in which they differ most, so that M does
-not grow without end there.
+not grow without end there. Of a diagonal metric L, M and what Z needs are diagonal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from numbers import Integral
 from typing import Any, Self
@@ -26,14 +26,14 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg, optimize
 
-from separatrix.arrays import Floats, Ints
+from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import coded_rows
 from separatrix.messages import InputError, warn
 from separatrix.metric_learning import loops
-from separatrix.metric_learning.base import MetricLearner
+from separatrix.metric_learning.base import MetricLearner, root_of
 from separatrix.optimize.convex import Certificate
-from separatrix.parameters import describe_parameters
+from separatrix.parameters import declare_parameters
 from separatrix.statistics.moments import Standardizer
 from separatrix.threads import parallel_map
 
@@ -45,7 +45,7 @@ FLOOR = 1e-6
 STRIP = 128
 
 
-@describe_parameters
+@declare_parameters
 class LargeMarginNearestNeighbors(MetricLearner):
     """Large margin nearest neighbors: rows of other classes keep a margin beyond those of the own.
 
@@ -65,6 +65,8 @@ class LargeMarginNearestNeighbors(MetricLearner):
         Iterations for each width of the rounded corner, at most.
     tol : float, default=1e-4
         Relative duality gap at which the search ends.
+    diagonal : bool, default=False
+        Whether M only weighs the columns, one by one.
     standardize : bool, default=False
 
     Attributes
@@ -102,22 +104,15 @@ class LargeMarginNearestNeighbors(MetricLearner):
     True
     """
 
-    n_iter_: int
+    n_iter_: int = field(init=False)
 
-    def __init__(
-        self,
-        n_neighbors: int = 3,
-        *,
-        push: float = 0.5,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        standardize: bool = False,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.push = push
-        self.max_iter = max_iter
-        self.tol = tol
-        self.standardize = standardize
+    n_neighbors: int = 3
+    _: KW_ONLY
+    push: float = 0.5
+    max_iter: int = 1000
+    tol: float = 1e-4
+    diagonal: bool = False
+    standardize: bool = False
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -135,12 +130,12 @@ class LargeMarginNearestNeighbors(MetricLearner):
         z = (x - 0.5 * (x.min(axis=0) + x.max(axis=0))) * factor
         size = float(np.exp2(np.frexp(np.abs(z).max(initial=0.0))[1]))
         z, codes, w = _distinct(z / size, coded.codes, coded.w)
-        margins = MarginProblem.of(z, codes, w, int(self.n_neighbors), float(self.push))
+        diagonal = bool(self.diagonal)
+        margins = MarginProblem.of(
+            z, codes, w, int(self.n_neighbors), float(self.push), diagonal=diagonal
+        )
         m, claim = self._descend(margins)
-        values, vectors = np.linalg.eigh(m)
-        rank = max(1, int(np.count_nonzero(values > 1e-12 * values[-1])))
-        roots = np.sqrt(np.maximum(values[::-1][:rank], 0.0))
-        self.components_ = roots[:, None] * vectors[:, ::-1].T[:rank] * (factor / size)
+        self.components_ = root_of(m, diagonal=diagonal) * (factor / size)
         self.certificate_ = claim
         if not claim.holds:
             warn("SEP003", f"{claim}")
@@ -149,7 +144,7 @@ class LargeMarginNearestNeighbors(MetricLearner):
     def _descend(self, margins: MarginProblem) -> tuple[Floats, Certificate]:
         """M in the coordinates of the rows, and its certificate."""
         d, self.n_iter_ = margins.x.shape[1], 0
-        flat, best, bound = np.eye(d).ravel(), np.inf, 0.0
+        flat, best, bound = np.eye(d)[margins.free], np.inf, 0.0
         m = np.zeros((d, d))
         for width in WIDTHS:
             found = optimize.minimize(
@@ -158,7 +153,7 @@ class LargeMarginNearestNeighbors(MetricLearner):
                          "maxfun": 10 * int(self.max_iter)},
             )  # fmt: skip
             flat, self.n_iter_ = found.x, self.n_iter_ + int(found.nit)
-            root = flat.reshape(d, d)
+            root = margins.matrix(flat)
             sums = margins.sums(root, width)
             bound = max(bound, margins.bound(sums))
             if sums.objective < best:
@@ -166,7 +161,8 @@ class LargeMarginNearestNeighbors(MetricLearner):
             if best - bound <= 0.5 * self.tol * max(best, margins.scale):
                 break
         certificate = Certificate(
-            "Large margin nearest neighbors: no other metric has a lower objective",
+            f"Large margin nearest neighbors: no other {'diagonal ' * bool(self.diagonal)}metric "
+            "has a lower objective",
             primal=best, dual=bound, gap=max(best - bound, 0.0), tolerance=float(self.tol),
             scale=margins.scale, scale_of="a thousandth of the objective of M = 0",
             promised=("gap",),
@@ -210,7 +206,8 @@ class MarginSums:
 class MarginProblem:
     """Rows x, which are (those of the table) @ ``coordinates``, and their target neighbors.
 
-    ``targets`` (n x k) are padded with −1; ``counts`` are tᵢⱼ.
+    ``targets`` (n x k) are padded with −1; ``counts`` are tᵢⱼ; of L only ``free`` numbers differ
+    from zero.
     """
 
     x: Floats
@@ -220,9 +217,12 @@ class MarginProblem:
     counts: Floats
     mu: float
     coordinates: Floats
+    free: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, x: Floats, codes: Ints, w: Floats, k: int, mu: float) -> MarginProblem:
+    def of(
+        cls, x: Floats, codes: Ints, w: Floats, k: int, mu: float, *, diagonal: bool = False
+    ) -> MarginProblem:
         """Targets by distances in the coordinates given."""
         targets, counts = _target_neighbors(x, codes, w, k)
         used = np.flatnonzero(counts.any(axis=0))
@@ -234,6 +234,8 @@ class MarginProblem:
             )
         first = (1.0 - mu) * _target_scatter(x, targets, counts)
         everything = (x - x.mean(axis=0)).T @ (x - x.mean(axis=0))
+        if diagonal:
+            everything, first = (np.diag(np.diagonal(m)) for m in (everything, first))
         values, vectors = np.linalg.eigh(everything)
         basis = vectors[:, values > 1e-13 * values[-1]]  # rows do not differ in other directions
         values, vectors = np.linalg.eigh(basis.T @ first @ basis)
@@ -242,7 +244,9 @@ class MarginProblem:
         if floor == 0.0:
             raise InputError("All rows are equal.", remedy="Give rows that differ.")
         turn = basis @ (vectors / np.sqrt(np.maximum(values, floor)))
-        return cls(x @ turn, codes, w, targets, counts, mu, turn)
+        r = turn.shape[1]
+        free = np.eye(r, dtype=bool) if diagonal else np.ones((r, r), dtype=bool)
+        return cls(x @ turn, codes, w, targets, counts, mu, turn, free)
 
     @cached_property
     def pull(self) -> Floats:
@@ -255,11 +259,17 @@ class MarginProblem:
         others = self.w.sum() - np.bincount(self.codes, self.w)[self.codes]
         return 1e-3 * self.mu * float(self.counts.sum(axis=1) @ others)
 
+    def matrix(self, flat: Floats) -> Floats:
+        """L of its free numbers."""
+        root = np.zeros(self.free.shape)
+        root[self.free] = flat
+        return root
+
     def evaluate(self, flat: Floats, width: float) -> tuple[float, Floats]:
-        """The rounded objective and its gradient in L."""
-        root = flat.reshape(-1, self.x.shape[1])
+        """The rounded objective and its gradient in the free numbers of L."""
+        root = self.matrix(flat)
         sums = self.sums(root, width)
-        return sums.rounded, 2.0 * (root @ (sums.pull + sums.push)).ravel()
+        return sums.rounded, 2.0 * (root @ (sums.pull + sums.push))[self.free]
 
     def sums(self, root: Floats, width: float) -> MarginSums:
         """Everything at M = LᵀL, by strips of rows."""
@@ -296,7 +306,7 @@ class MarginProblem:
         slack = -1e-13 * float(np.abs(sums.pull).max() + np.abs(sums.push).max())
 
         def feasible(share: float) -> bool:
-            z = sums.pull + share * sums.push
+            z = (sums.pull + share * sums.push) * self.free
             return bool(linalg.eigvalsh(0.5 * (z + z.T), subset_by_index=[0, 0])[0] >= slack)
 
         if feasible(1.0):

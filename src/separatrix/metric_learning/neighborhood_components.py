@@ -28,7 +28,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import CodedRows, coded_rows
 from separatrix.messages import InputError, check_option, warn
 from separatrix.metric_learning import loops
-from separatrix.metric_learning.base import MetricLearner
+from separatrix.metric_learning.base import MetricLearner, orient
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
 from separatrix.statistics.moments import Standardizer
@@ -49,7 +49,8 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
     Parameters
     ----------
     n_components : int or None, default=None
-        Rows of L; None takes as many as there are columns.
+        Rows of L; None takes as many as there are columns. Of a diagonal L the rows that weigh most
+        remain.
     init : {"auto", "pca", "lda", "identity", "random"} or ndarray, default="auto"
         Where L starts: principal components, linear discriminants, the identity, normal random
         numbers, or a matrix of shape (n_components, n_features). "auto" takes discriminants if
@@ -68,6 +69,9 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
         Whether to print the objective after every iteration.
     random_state : int, RandomState instance or None, default=None
         For ``init="random"``.
+    diagonal : bool, default=False
+        Whether L only weighs the columns, one by one; ``init`` is then a matrix whose diagonal is
+        taken, "identity", which "auto" takes, or "random".
     standardize : bool, default=False
 
     Attributes
@@ -117,6 +121,7 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
     callback: Callable[[Floats, int], Any] | None = None
     verbose: int = 0
     random_state: Any = None
+    diagonal: bool = False
     standardize: bool = False
 
     @reads_tables
@@ -136,6 +141,9 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
         size = _extreme_size(z)
         neighborhoods = Neighborhoods.of(z / size, coded.codes, coded.w)
         best, status = self._climb(neighborhoods, start * size)
+        if self.diagonal and self.n_components is not None:
+            largest = np.argsort(-np.abs(best).sum(axis=1), kind="stable")[: self.n_components]
+            best = best[np.sort(largest)]
         self.components_ = best / size * units.inverse_scale
         self.certificate_ = neighborhoods.certificate(best, status)
         return self
@@ -144,11 +152,18 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
         """L at the end of the search, and why it ended."""
         self.n_iter_ = 1
         values: list[float] = []
+        # of a diagonal L only that is searched
+        free = np.flatnonzero(np.eye(*start.shape) if self.diagonal else np.ones(start.shape))
 
-        def loss(flat: Floats) -> tuple[float, Floats]:
-            value, gradient = neighborhoods.objective(flat.reshape(start.shape))
+        def matrix(some: Floats) -> Floats:
+            full = np.zeros(start.size)
+            full[free] = some
+            return full.reshape(start.shape)
+
+        def loss(some: Floats) -> tuple[float, Floats]:
+            value, gradient = neighborhoods.objective(matrix(some))
             values.append(value)
-            return -value, -gradient.ravel()
+            return -value, -gradient.ravel()[free]
 
         def progress(flat: Floats) -> None:
             if self.callback is not None:
@@ -159,13 +174,13 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
             self.n_iter_ += 1
 
         result = optimize.minimize(
-            loss, start.ravel(), method="L-BFGS-B", jac=True, tol=self.tol,
+            loss, start.ravel()[free], method="L-BFGS-B", jac=True, tol=self.tol,
             options={"maxiter": self.max_iter}, callback=progress,
         )  # fmt: skip
         if self.verbose and not result.success:
             warn("SEP003", f"Neighborhood components: {result.message}.")
         status = "an iteration gains little" if result.success else "at the limit of iterations"
-        return np.asarray(result.x.reshape(start.shape)), status
+        return matrix(result.x), status
 
     def _start(self, x: Floats, coded: CodedRows, units: Standardizer) -> Floats:
         """L where the search starts, for columns as ``units`` measures them."""
@@ -177,16 +192,17 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
                     f"these rows have {d}.",
                     remedy="Give the same columns, or fit a new model.",
                 )
-            return np.asarray(self.components_ * units.scale)
+            fitted = self.components_ * units.scale
+            return np.diag(fitted.sum(axis=0)) if self.diagonal else np.asarray(fitted)
         if isinstance(self.init, np.ndarray):
-            return _given_start(self.init, d, self.n_components)
-        p = self.n_components or d
+            return _given_start(self.init, d, d if self.diagonal else self.n_components)
+        p = d if self.diagonal else self.n_components or d
         if p > d:
             raise InputError(
                 f"n_components={p} is larger than the number of columns, {d}.",
                 remedy=f"Give at most {d}.",
             )
-        kind = self.init
+        kind = "identity" if self.diagonal and self.init == "auto" else self.init
         if kind == "auto":
             few = p < min(d, len(x))
             kind = "lda" if p <= min(d, len(self.classes_) - 1) else "pca" if few else "identity"
@@ -209,7 +225,8 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
         if not (isinstance(self.tol, Real) and 0.0 <= self.tol < np.inf):
             raise InputError(f"tol={self.tol!r} must be a number and not negative.")
         if not isinstance(self.init, np.ndarray):
-            check_option("init", self.init, STARTS, "a matrix")
+            starts = ("auto", "identity", "random") if self.diagonal else STARTS
+            check_option("init", self.init, starts, "a matrix")
         if self.callback is not None and not callable(self.callback):
             raise InputError(f"callback={self.callback!r} is not a function.")
 
@@ -326,7 +343,7 @@ def _principal_components(x: Floats, w: Floats, p: int) -> Floats:
             remedy="Give fewer, or init='identity'.",
         )
     centered = x - w @ x / w.sum()
-    return _orient(linalg.svd(np.sqrt(w)[:, None] * centered, full_matrices=False)[2][:p])
+    return orient(linalg.svd(np.sqrt(w)[:, None] * centered, full_matrices=False)[2][:p])
 
 
 def _discriminants(x: Floats, codes: Ints, w: Floats, p: int) -> Floats:
@@ -354,12 +371,4 @@ def _discriminants(x: Floats, codes: Ints, w: Floats, p: int) -> Floats:
         )
     whitening = directions[varies].T / values[varies] / scale[:, None]
     between = np.sqrt(weights)[:, None] * (means - weights @ means / weights.sum())
-    return _orient((whitening @ linalg.svd(between @ whitening, full_matrices=False)[2].T).T[:p])
-
-
-def _orient(directions: Floats) -> Floats:
-    """Directions whose largest entry is positive."""
-    largest = np.abs(directions).argmax(axis=1)
-    return np.asarray(
-        directions * np.sign(directions[np.arange(len(directions)), largest])[:, None]
-    )
+    return orient((whitening @ linalg.svd(between @ whitening, full_matrices=False)[2].T).T[:p])
