@@ -223,7 +223,7 @@ def _chunks(
         yield (np.column_stack([z, np.ones(len(z))]) if columns.centered else z), y, w
 
 
-class _Derivatives(_PassOverCounts):
+class _CountDerivatives(_PassOverCounts):
     """Value, gradient and Hessian of the loss; ``size`` is that of the terms of the value."""
 
     sums = ("value", "size", "gradient", "hessian")
@@ -246,7 +246,7 @@ class _Derivatives(_PassOverCounts):
         self.hessian += rooted.T @ rooted
 
 
-class _DualSums(_PassOverCounts):
+class _CountDualSums(_PassOverCounts):
     """The gap of the rows at the dual point of a step, and what clipping leaves unbalanced."""
 
     sums = ("gap", "clipped")
@@ -270,11 +270,11 @@ class _PoissonProblem:
 
     def __init__(self, rows: Rows, columns: Preconditioner | None, penalty: Floats) -> None:
         self.rows, self.columns, self.penalty = rows, columns, penalty
-        self._at: _Derivatives | None = None
+        self._at: _CountDerivatives | None = None
 
-    def derivatives(self, theta: Floats) -> _Derivatives:
+    def derivatives(self, theta: Floats) -> _CountDerivatives:
         if self._at is None or not np.array_equal(self._at.theta, theta):
-            self._at = self.rows.reduce(_Derivatives(self.columns, theta))
+            self._at = self.rows.reduce(_CountDerivatives(self.columns, theta))
             pull = self.penalty @ theta
             self._at.value += 0.5 * float(theta @ pull)
             self._at.gradient += pull
@@ -347,7 +347,7 @@ def _certify(problem: _PoissonProblem, minimum: Solution, weight: float) -> Cert
     theta = minimum.coef[:, 0]
     there = problem.derivatives(theta)
     step = -cholesky_solver(there.hessian)(there.gradient)
-    sums = problem.rows.reduce(_DualSums(problem.columns, theta, step))
+    sums = problem.rows.reduce(_CountDualSums(problem.columns, theta, step))
     unbalanced = np.abs(there.hessian @ step + there.gradient) + np.abs(sums.clipped)
     charge = 2.0 * float(unbalanced @ np.abs(theta))
     gap = sums.gap + 0.5 * float(step @ problem.penalty @ step) + charge
