@@ -12,7 +12,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in the package itself: ``import separatrix`` stays fast
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import Any, Self
 
@@ -57,10 +57,11 @@ class Declaration:
     view : str
         The name under which a view of the explorer has sliders for it. Any other regressor or
         classifier that has an example without parameters is shown with its defaults.
-    candidate : dict
+    candidates : tuple of dict
         How a study compares it by default: fields of :class:`separatrix.study.candidates.Candidate`
-        and ``rank``, its place in the order of complexity. Any other regressor or classifier that
-        has an example without parameters is compared where it is named.
+        and ``rank``, its place in the order of complexity; once for each set of options. Any other
+        regressor or classifier that has an example without parameters is compared where it is
+        named.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Declaration:
         large: bool = False,
         view: str = "",
         candidate: Mapping[str, Any] | None = None,
+        candidates: Sequence[Mapping[str, Any]] = (),
         cls: type[Any] | None = None,
     ) -> None:
         self.name = name
@@ -94,8 +96,13 @@ class Declaration:
         self.variants = variants
         self.large = large
         self.view = view
-        self.candidate = dict(candidate or {})
+        self.candidates = tuple(map(dict, [candidate] if candidate else candidates))
         self._cls = cls
+
+    @property
+    def studied_as(self) -> str:
+        """The name in a study: that of the class unless it is compared by default."""
+        return str(self.candidates[0]["name"]) if self.candidates else self.name
 
     @property
     def family(self) -> str:
@@ -248,6 +255,8 @@ MAX_COVARIANCE_TERMS = 1_000
 MAX_POSTERIOR_WORK = 3e7
 #: Functions of a curve, and steps of the search for the penalties of all curves, usually.
 FUNCTIONS_OF_A_CURVE, CURVE_STEPS = 18, 20
+#: Pairs of columns that may have a surface, and functions of one of these.
+PAIRS, FUNCTIONS_OF_A_PAIR = 10, 36
 #: Metrics that a search learns in a fold (five kernels, four rounds), and operations of the root of
 #: one over d³ (an eigendecomposition and a product).
 METRICS_COMPARED, ROOT = 20, 11.0
@@ -292,12 +301,23 @@ def _huber_operations(size: Any) -> float:
     return float(size.folds * HUBER_STEPS * size.numbers * size.terms)
 
 
-def _curve_operations(size: Any) -> float:
+def _curve_operations(size: Any, pairs: int = 0) -> float:
     """Steps of the search for the penalties, each a factorization and an inverse; and moments."""
     numbers = size.terms - size.levels
-    count = FUNCTIONS_OF_A_CURVE * numbers + size.levels
+    count = FUNCTIONS_OF_A_CURVE * numbers + size.levels + FUNCTIONS_OF_A_PAIR * pairs
     one = CURVE_STEPS * float(count) ** 3 + float(size.rows) * (4.0 * numbers + 10.0) ** 2
-    return float(size.folds * one)
+    return float(size.folds * (1 if size.classes <= 2 else size.classes) * one)
+
+
+def _surface_operations(size: Any) -> float:
+    """The same with surfaces."""
+    return _curve_operations(size, PAIRS)
+
+
+def _surface_cost(size: Any) -> str:
+    if size.classes <= 2:
+        return ""
+    return f"each of {size.classes} classes would have surfaces of its own"
 
 
 def _metric_operations(size: Any) -> float:
@@ -394,6 +414,17 @@ def _neighbors(rank: int) -> dict[str, Any]:
         rows_a_unit=500, fit_operations=lambda size: 2.0 * size.numbers)  # fmt: skip
 
 
+def _additive(rank: float, beside: float, **fields: Any) -> tuple[dict[str, Any], ...]:
+    """Curves alone, and with the surfaces of pairs of columns."""
+    fields |= {"share": 4.0, "copies": _curve_copies}
+    pairs = {"options": {"interactions": PAIRS}, "too_expensive": _surface_cost}
+    return (
+        _candidate("additive", rank, "smooth curves", operations=_curve_operations, **fields),
+        _candidate("additive_pairs", beside, "smooth curves and surfaces of pairs",
+            operations=_surface_operations, **pairs, **fields),
+    )  # fmt: skip
+
+
 def _process(rank: int, share: float, besides: float) -> dict[str, Any]:
     return _candidate("gp", rank, "Gaussian process", tunable=True, share=share, slow=True,
         copies=_standardized_copies, rows_a_unit=100,
@@ -453,9 +484,9 @@ _ROWS = (
     Declaration("PoissonRegressor", "linear.poisson", REGRESSION, twin="linear_model", stream={}),
     # -- additive
     Declaration("AdditiveRegressor", "additive.regressor", REGRESSION,
-        candidate=_candidate("additive", 7, "smooth curves", logarithms=True, share=4.0,
-            operations=_curve_operations, copies=_curve_copies, fit_operations=passes(20.0))),
-    Declaration("AdditiveClassifier", "additive.classifier", CLASSIFICATION),
+        candidates=_additive(7, 7.5, logarithms=True, fit_operations=passes(20.0))),
+    Declaration("AdditiveClassifier", "additive.classifier", CLASSIFICATION,
+        candidates=_additive(8.5, 8.6, fit_operations=passes(40.0))),
     Declaration("AdditivePoissonRegressor", "additive.counts", REGRESSION),
     # -- logistic
     Declaration("LogisticRegression", "logistic.logistic_regression", CLASSIFICATION,

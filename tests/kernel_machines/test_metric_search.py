@@ -44,7 +44,7 @@ def test_a_search_with_little_work_predicts_some_of_the_rows() -> None:
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_a_metric_of_many_columns_is_left_out_of_studies(task: str) -> None:
     candidate = compared_models(task)["learned_metric"]
-    assert DECLARATIONS[candidate.model].candidate
+    assert DECLARATIONS[candidate.model].candidates
     few, many = (Size(3_000, d, 1, work=2e10) for d in (100, 500))
     assert not candidate.reason_against(few)
     assert "operations" in candidate.reason_against(many)

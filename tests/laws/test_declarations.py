@@ -201,7 +201,7 @@ def test_no_other_list_of_classes_exists() -> None:
 def takes() -> str:
     """The table "Which estimator takes what" of docs/models.md."""
     mark = {True: "yes", False: ""}
-    candidates = {d.name: d.candidate.get("name", d.name) for d in of_rows}
+    candidates = {d.name: d.studied_as for d in of_rows}
     lines = [
         "| name | sparse rows | files, databases, Dask, Spark | `Moments` | `partial_fit` "
         "| weights | leave-one-out in closed form | `separatrix verify` | name in a study |",

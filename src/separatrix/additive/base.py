@@ -21,7 +21,7 @@ from separatrix.additive.basis import (
     spline_basis,
 )
 from separatrix.additive.evidence import RidgeFit
-from separatrix.additive.pairs import best_pairs
+from separatrix.additive.pairs import SIDE, best_pairs
 from separatrix.arrays import Floats
 from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.inference import p_text
@@ -503,9 +503,9 @@ def _pair(left: ColumnBasis, right: ColumnBasis, x: Floats) -> PairBasis:
     sides = []
     for basis in (left, right):
         coarse = None
-        if basis.is_smooth and basis.size > PAIR_INTERVALS + 3:
+        if basis.is_smooth and basis.size > SIDE:
             j = int(basis.terms[0])
-            coarse = spline_basis(basis.name, j, x[:, j], PAIR_INTERVALS, few=PAIR_INTERVALS + 3)
+            coarse = spline_basis(basis.name, j, x[:, j], PAIR_INTERVALS, few=SIDE)
         sides.append(coarse or basis)
     if sides[0].size * sides[1].size > MOST_PAIR_FUNCTIONS:
         raise InputError(

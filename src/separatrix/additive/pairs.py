@@ -2,7 +2,8 @@
 
 Each column is cut into a few bins. With the sums R_c of residuals and W_c of weights in the cells
 of a pair, the part of Σ R_c²/W_c that neither column explains by itself is compared with what
-chance would leave, in standard deviations of chance.
+chance would leave, in standard deviations of chance. The greatest of P pairs without any effect
+has about √(2 log P) of them: a pair is found where it has more.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from separatrix.additive import loops
-from separatrix.additive.basis import ColumnBasis
+from separatrix.additive.basis import PAIR_INTERVALS, ColumnBasis
 from separatrix.arrays import Floats
 from separatrix.threads import parallel_map, pieces
 
@@ -21,6 +22,8 @@ from separatrix.threads import parallel_map, pieces
 BINS = 6
 #: Levels of a column beyond which the rarest share a bin.
 MOST_LEVELS = 12
+#: Functions of a side of a pair of curves.
+SIDE = PAIR_INTERVALS + 3
 
 
 def best_pairs(
@@ -29,9 +32,11 @@ def best_pairs(
     """The ``count`` pairs that explain most of the residuals beyond chance, best first.
 
     ``residual`` are Σ-able scores (weights times residuals, n x outputs) and ``weight`` their
-    variances by row.
+    variances by row. A pair with more coefficients than two curves have is for those who name it.
     """
-    pairs = np.array(list(combinations(range(len(bases)), 2)), dtype=np.int64)
+    sides = [min(basis.size, SIDE) if basis.is_smooth else basis.size for basis in bases]
+    known = combinations(range(len(bases)), 2)
+    pairs = np.array([(j, k) for j, k in known if sides[j] * sides[k] <= SIDE**2], dtype=np.int64)
     if not count or not len(pairs):
         return []
     bins = np.column_stack([_bins(basis, x, weight.sum(axis=1)) for basis in bases])
@@ -55,7 +60,7 @@ def best_pairs(
     ]
     # Rounded, so that the order of equal ones does not hang on the last digits of sums.
     order = np.argsort(-np.round(gains, 6), kind="stable")[:count]
-    order = order[np.asarray(gains)[order] > 0.0]
+    order = order[np.asarray(gains)[order] > np.sqrt(2.0 * np.log(len(pairs)))]
     return [(int(j), int(k)) for j, k in pairs[order]]
 
 

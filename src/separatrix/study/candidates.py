@@ -188,11 +188,14 @@ def power(operations: float) -> str:
 
 def compared_models(task: str) -> dict[str, Candidate]:
     """The candidates of a task by name, simplest first: of two that are equally good, the first."""
-    declared = sorted(
-        (found for found in of_task(task) if found.candidate),
-        key=lambda found: float(found.candidate["rank"]),
-    )
-    return {found.candidate["name"]: _candidate(found) for found in declared}
+    known = [(found.name, fields) for found in of_task(task) for fields in found.candidates]
+    known.sort(key=lambda pair: float(pair[1]["rank"]))
+    return {
+        fields["name"]: Candidate(
+            task=task, model=model, **{key: v for key, v in fields.items() if key != "rank"}
+        )
+        for model, fields in known
+    }
 
 
 def _candidate(declared: Declaration) -> Candidate:
@@ -201,9 +204,8 @@ def _candidate(declared: Declaration) -> Candidate:
     Its columns are standardized and its penalty is tuned where its parameters allow it, and nothing
     is known of its costs.
     """
-    if declared.candidate:
-        fields = {key: value for key, value in declared.candidate.items() if key != "rank"}
-        return Candidate(task=declared.task, model=declared.name, **fields)
+    if declared.candidates:
+        return compared_models(declared.task)[declared.studied_as]
     summary = (inspect.getdoc(declared.load()) or declared.name).partition("\n")[0]
     return Candidate(
         declared.name,
