@@ -306,18 +306,12 @@ def _curve_operations(size: Any, pairs: int = 0) -> float:
     numbers = size.terms - size.levels
     count = FUNCTIONS_OF_A_CURVE * numbers + size.levels + FUNCTIONS_OF_A_PAIR * pairs
     one = CURVE_STEPS * float(count) ** 3 + float(size.rows) * (4.0 * numbers + 10.0) ** 2
-    return float(size.folds * (1 if size.classes <= 2 else size.classes) * one)
+    return float(size.folds * one)
 
 
 def _surface_operations(size: Any) -> float:
     """The same with surfaces."""
     return _curve_operations(size, PAIRS)
-
-
-def _surface_cost(size: Any) -> str:
-    if size.classes <= 2:
-        return ""
-    return f"each of {size.classes} classes would have surfaces of its own"
 
 
 def _metric_operations(size: Any) -> float:
@@ -417,7 +411,7 @@ def _neighbors(rank: int) -> dict[str, Any]:
 def _additive(rank: float, beside: float, **fields: Any) -> tuple[dict[str, Any], ...]:
     """Curves alone, and with the surfaces of pairs of columns."""
     fields |= {"share": 4.0, "copies": _curve_copies}
-    pairs = {"options": {"interactions": PAIRS}, "too_expensive": _surface_cost}
+    pairs = {"options": {"interactions": PAIRS}}
     return (
         _candidate("additive", rank, "smooth curves", operations=_curve_operations, **fields),
         _candidate("additive_pairs", beside, "smooth curves and surfaces of pairs",
@@ -486,8 +480,11 @@ _ROWS = (
     Declaration("AdditiveRegressor", "additive.regressor", REGRESSION,
         candidates=_additive(7, 7.5, logarithms=True, fit_operations=passes(20.0))),
     Declaration("AdditiveClassifier", "additive.classifier", CLASSIFICATION,
-        candidates=_additive(8.5, 8.6, fit_operations=passes(40.0))),
-    Declaration("AdditivePoissonRegressor", "additive.counts", REGRESSION),
+        candidates=_additive(8.5, 8.6, only="two classes", fit_operations=passes(40.0))),
+    Declaration("AdditivePoissonRegressor", "additive.counts", REGRESSION,
+        candidate=_candidate("additive_poisson", 7.7, "smooth curves of counts, Poisson deviance",
+            only="counts", share=4.0, operations=_curve_operations, copies=_curve_copies,
+            fit_operations=passes(40.0))),
     # -- logistic
     Declaration("LogisticRegression", "logistic.logistic_regression", CLASSIFICATION,
         view="logistic", twin="linear_model", stream={}, verifier="logistic:logistic",

@@ -226,12 +226,14 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
         assert names == {
             *("baseline", "linear", "ridge", "lasso", "bayes", "gp"),
             *("huber", "polynomial", "neighbors", "svr", "learned_metric", "additive"),
+            *("additive_pairs", "additive_poisson"),  # whole numbers that are not negative
         }
     else:
         assert names == {
             *("baseline", "nearest_centroid", "naive_bayes", "lda"),
             *("logistic", "logistic_ridge", "bayes", "rda", "neighbors", "svm", "gp"),
             *("learned_metric", "learned_metric_logistic"),
+            *(("additive", "additive_pairs") if len(found.classes) == 2 else ()),
         }
         assert found.test_predictions.scores.shape == (found.n_test, len(found.classes))
         assert found.test_predictions.probabilities.shape == (found.n_test, len(found.classes))

@@ -61,8 +61,10 @@ class Candidate:
     One ``on_request`` is compared only if named: others do as well on every table of the benchmark.
     ``several`` are options for more than two classes. ``logarithms`` says that it is also compared
     as a model of the logarithm of a skewed target; ``log_offset`` is what is added to the target
-    before, None for a model of the target itself. Where all rows are a stream, it follows from
-    ``stream``: "moments" of the classes, or further "passes"; ``stream_on_request`` only if named.
+    before, None for a model of the target itself. ``only`` says of what targets it is compared
+    unless it is named: "counts", which are whole and not negative, or "two classes". Where all rows
+    are a stream, it follows from ``stream``: "moments" of the classes, or further "passes";
+    ``stream_on_request`` only if named.
     ``rows_a_unit`` are those at which its comparison takes as long again as that of a simple one,
     ``fit_operations`` those of a single fit with given parameters, roughly.
 
@@ -89,6 +91,7 @@ class Candidate:
     several: dict[str, Any] = field(default_factory=dict)
     logarithms: bool = False
     log_offset: float | None = None
+    only: str = ""
     stream: str = ""
     stream_on_request: bool = False
     rows_a_unit: float = math.inf
@@ -224,14 +227,19 @@ def display_name(name: str) -> str:
     return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.split("_"))
 
 
+def is_count(y: Floats, w: Floats) -> bool:
+    """Whether a target is whole and not negative."""
+    y = y[w > 0]
+    return bool((y >= 0.0).all() and (y == np.floor(y)).all())
+
+
 def logarithm_offset(y: Floats, w: Floats) -> float | None:
     """What to add to a target before its logarithm is taken; None where it should not be.
 
     It is skewed, and its logarithms are less so; of counts, which may be zero, it is 1.
     """
+    offset = 1.0 if is_count(y, w) and not y[w > 0].all() else 0.0
     y = y[w > 0]
-    counts = bool((y >= 0.0).all() and (y == np.floor(y)).all())
-    offset = 1.0 if counts and len(y) and y.min() == 0.0 else 0.0
     if not len(y) or not (y + offset > 0.0).all():
         return None
     skewness = abs(_skewness(y))
@@ -246,18 +254,24 @@ def _skewness(values: Floats) -> float:
 
 
 def candidates(
-    task: str, requested: Sequence[str] | None, size: Size, log_offset: float | None = None
+    task: str,
+    requested: Sequence[str] | None,
+    size: Size,
+    log_offset: float | None = None,
+    counts: bool = False,
 ) -> tuple[list[Candidate], list[str]]:
     """Those to compare, the baseline always among them; and a message on each that is left out.
 
-    With ``log_offset``, models of the logarithm of the target are among them.
+    With ``log_offset``, models of the logarithm of the target are among them; with ``counts``
+    those of counts.
     """
     known = compared_models(task)
     offset = log_offset or 0.0
     if requested is not None:
         requested = [_as_declared(name, known) for name in requested]
     if requested is None:
-        usual = [c for c in known.values() if not c.on_request]
+        kinds = {"", "counts" * counts, "two classes" * (size.classes == 2)}
+        usual = [c for c in known.values() if not c.on_request and c.only in kinds]
         if log_offset is not None:
             usual += [c.of_logarithms(offset) for c in usual if c.logarithms]
         reasons = {c.name: c.reason_against(size) for c in usual}

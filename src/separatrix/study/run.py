@@ -26,6 +26,7 @@ from separatrix.study.announcement import listener_for
 from separatrix.study.candidates import (
     Size,
     candidates,
+    is_count,
     logarithm_offset,
     refuse_memory,
     with_parameters,
@@ -281,11 +282,12 @@ def _study_rows(
         memory,
         sum(term.level is not None for term in table.block.terms),
     )
-    offset = None
+    offset, counts = None, False
     if task == REGRESSION:
         block = table.block.take(folds.training)
         offset = logarithm_offset(block.y[:, 0], block.weights)
-    compared, omitted = candidates(task, models, size, offset)
+        counts = is_count(block.y[:, 0], block.weights)
+    compared, omitted = candidates(task, models, size, offset, counts)
     compared, given = with_parameters(compared, parameters or {}, task)
     messages += given
     refuse_memory(compared, size, physical_memory())
