@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,26 +38,25 @@ REMEDY = (
 
 def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     """Scores and covariances of classes with full covariance matrices."""
-    m, shared = problem.moments, problem.shared
-    standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)
-    unit = scale_or_one(standardizer)
+    m, shared, standardizer = problem.moments, problem.shared, problem.standardizer
+    center, unit = standardizer.mean, scale_or_one(standardizer)
     covariance = problem.given
     if covariance is None:
         covariance = shrunk_covariances(m, problem.shrinkage, standardizer, shared)
     gaussian_fit = fit_shared(problem, covariance[0]) if shared else None
     if gaussian_fit is not None:
         return gaussian_fit
-    basis = _basis(problem, standardizer, covariance)
+    basis = _basis(problem, covariance)
     if problem.rank is not None:
         pooled = shrunk_covariances(m, problem.shrinkage, standardizer, shared=True)[0]
-        covariance = reduce_rank(covariance, pooled, m.grand_mean, basis, problem.rank)
+        covariance = reduce_rank(covariance, pooled, center, basis, problem.rank)
     present = covariance
     if not shared and (m.weight == 0).any():  # a class without rows has the pooled covariance
         present = np.where((m.weight > 0)[:, None, None], covariance, m.within)
     elif problem.shrinkage.own_weight == 0.0:  # all are equal: one is decomposed
         present = covariance[:1]
     inner = _in_basis(present, basis)
-    rounding = 4 * EPS * np.abs(basis).T @ (np.abs(m.grand_mean) + unit)
+    rounding = 4 * EPS * np.abs(basis).T @ (np.abs(center) + unit)
     white = whiten(inner, rounding)
     degenerate = bool(white.singular.any())
     if degenerate and not shared:
@@ -69,9 +69,9 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     if shared:
         scores = linear_scores(problem, maps[0])
     else:
-        white_means = ((problem.means - m.grand_mean)[:, None, :] @ maps)[:, 0, :]
+        white_means = ((problem.means - center)[:, None, :] @ maps)[:, 0, :]
         offset = problem.log_priors - white.log_volume + _log_volume_of(basis)
-        scores = class_scores.QuadraticScores(m.grand_mean, maps, white_means, offset)
+        scores = class_scores.QuadraticScores(center, maps, white_means, offset)
     covariance = covariance[0] if shared else covariance
     rank = basis.shape[1]
     unused = () if problem.tol is None or degenerate else unused_columns(problem, covariance, rank)
@@ -113,16 +113,12 @@ def unused_columns(
     not count, nor do combinations of columns where rows are too few for all of them to vary.
     Without ``covariance`` only single columns are looked at.
     """
-    m = problem.moments
-    several = m.count > 1
-    variances = m.within if m.within.ndim == 1 else np.diag(m.within)
-    between = m.between if m.between.ndim == 1 else np.diag(m.between)
-    total = total_standardizer(variances + between, m.grand_mean)
-    within = np.sqrt(np.maximum(variances, 0.0))
-    within = zero_if_constant(within, np.abs(m.grand_mean) + scale_or_one(total))
+    m, within, center = problem.moments, problem.deviations, problem.standardizer.mean
+    if rank == len(within):
+        return ()
     varies = within > 0.0
-    means = m.mean[several] - m.grand_mean
-    gap = zero_if_constant(np.ptp(means, axis=0), np.abs(m.grand_mean)) if len(means) else within
+    means = m.mean[m.count > 1] - center
+    gap = zero_if_constant(np.ptp(means, axis=0), np.abs(center)) if len(means) else within
     indices = np.flatnonzero(~varies & (gap > 0.0))
     if not len(indices) and covariance is not None and rank < min(varies.sum(), _freedom(m)):
         unit = within[varies]
@@ -163,11 +159,9 @@ def _log_volume_of(basis: Floats) -> float:
     return float(np.log(np.abs(factor)).sum())
 
 
-def _basis(problem: GaussianProblem, standardizer: Standardizer, covariance: Floats) -> Floats:
+def _basis(problem: GaussianProblem, covariance: Floats) -> Floats:
     """d x r: the map to the coordinates in which classes are compared."""
-    m = problem.moments
-    within = np.sqrt(np.maximum(np.diag(m.within), 0.0))
-    within = zero_if_constant(within, np.abs(m.grand_mean) + scale_or_one(standardizer))
+    m, within, standardizer = problem.moments, problem.deviations, problem.standardizer
     if problem.tol is not None:
         basis = _varying_basis(covariance[0], within, problem.tol)
         if basis.shape[1]:  # else no class varies at all, and the means decide
@@ -175,10 +169,10 @@ def _basis(problem: GaussianProblem, standardizer: Standardizer, covariance: Flo
     elif problem.given is not None:  # what was estimated may vary where the rows do not
         scale = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2).mean(axis=0))
         scale = np.where(scale > 0.0, scale, standardizer.scale)
-        return span_basis(m, Standardizer(m.grand_mean, scale), whole=True)
+        return span_basis(m, Standardizer(standardizer.mean, scale), whole=True)
     return span_basis(
         m,
-        Standardizer(m.grand_mean, np.where(within > 0.0, within, standardizer.scale)),
+        Standardizer(standardizer.mean, np.where(within > 0.0, within, standardizer.scale)),
         whole=bool(problem.shrinkage.alpha or problem.shrinkage.ridge),
     )
 
@@ -339,13 +333,25 @@ class GaussianProblem:
         """Whether all classes have one covariance."""
         return self.covariance.startswith("shared")
 
-    @property
+    @cached_property
+    def standardizer(self) -> Standardizer:
+        """Mean and standard deviations of all rows."""
+        return total_standardizer(self.moments)
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """Standard deviations within classes; 0 where rows do not vary but for rounding."""
+        standardizer = self.standardizer
+        known = np.abs(standardizer.mean) + scale_or_one(standardizer)
+        return zero_if_constant(np.sqrt(np.maximum(_diagonal(self.moments.within), 0.0)), known)
+
+    @cached_property
     def means(self) -> Floats:
         """Class means; that of all rows for a class without rows."""
         m = self.moments
-        return np.where((m.weight > 0)[:, None], m.mean, m.grand_mean)
+        return np.where((m.weight > 0)[:, None], m.mean, self.standardizer.mean)
 
-    @property
+    @cached_property
     def center(self) -> Floats:
         """The mean of the class means, weighted by the priors: linear scores are about it."""
         return np.asarray(np.exp(self.log_priors) @ self.means)
@@ -370,9 +376,15 @@ class GaussianFit:
     unused: tuple[str, ...] = ()
 
 
-def total_standardizer(variance: Floats, center: Floats) -> Standardizer:
-    """The standardizer of all rows from their variances and mean."""
-    return Standardizer(center, zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), center))
+def total_standardizer(m: ClassMoments) -> Standardizer:
+    """The standardizer of all rows, from their moments by class."""
+    center, deviation = m.grand_mean, np.sqrt(np.maximum(_diagonal(m.within + m.between), 0.0))
+    return Standardizer(center, zero_if_constant(deviation, center))
+
+
+def _diagonal(covariance: Floats) -> Floats:
+    """Variances of a covariance matrix, or of what holds nothing else."""
+    return covariance if covariance.ndim == 1 else np.diag(covariance)
 
 
 def scale_or_one(standardizer: Standardizer) -> Floats:
@@ -398,10 +410,10 @@ def fit_diagonals(problem: GaussianProblem) -> GaussianFit:
     pooled = np.maximum(m.within, 0.0)  # rounding: weights of which one is nearly all
     total = pooled + m.between
     by_class = np.tile(pooled, (len(means), 1)) if shared else np.maximum(m.covariances, 0.0)
-    standardizer = total_standardizer(total, m.grand_mean)
+    standardizer = problem.standardizer
     if spherical:
-        any_varies = bool((standardizer.scale > 0.0).any())
-        standardizer = Standardizer(m.grand_mean, np.full(len(m.grand_mean), float(any_varies)))
+        any_varies = float((standardizer.scale > 0.0).any())
+        standardizer = Standardizer(standardizer.mean, np.full_like(standardizer.mean, any_varies))
         total, pooled, by_class = (_column_mean(v) for v in (total, pooled, by_class))
     varies, unit = standardizer.scale > 0.0, scale_or_one(standardizer)
     target = mean_variance(pooled, standardizer) * unit**2
@@ -554,14 +566,12 @@ MIN_COLUMNS = 96
 
 def fit_shared(problem: GaussianProblem, covariance: Floats) -> GaussianFit | None:
     """Scores of classes with one covariance (d x d); None where some direction does not vary."""
-    m, d = problem.moments, len(covariance)
+    d, standardizer = len(covariance), problem.standardizer
     if d < MIN_COLUMNS:
         return None
-    total = np.diag(m.within) + np.diag(m.between)
-    standardizer = total_standardizer(total, m.grand_mean)
     varies = standardizer.scale > 0.0
     deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    known = np.abs(m.grand_mean) + scale_or_one(standardizer)
+    known = np.abs(standardizer.mean) + scale_or_one(standardizer)
     if not varies.any() or (zero_if_constant(deviation, known)[varies] == 0.0).any():
         return None
     unit = deviation[varies]
@@ -698,9 +708,7 @@ def _fit_shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
     m = problem.moments
     codes = block.parts
     assert codes is not None
-    total = total_standardizer(m.within + m.between, m.grand_mean)
-    known = np.abs(m.grand_mean) + np.where(total.scale > 0.0, total.scale, 1.0)
-    within = zero_if_constant(np.sqrt(np.maximum(m.within, 0.0)), known)
+    within = problem.deviations
     inverse = np.divide(1.0, within, out=np.zeros_like(within), where=within > 0)
     z = centered_rows(block.x, codes, m.mean, inverse, block.weights / m.weight.sum())
     g = z.gram()
@@ -726,7 +734,7 @@ def _fit_shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
 def _in_span(problem: GaussianProblem, block: Block) -> GaussianFit:
     """Any structure, fitted to coordinates in the span of the rows."""
     m, x, shrinkage = problem.moments, np.asarray(filled_in(block).x), problem.shrinkage
-    standardizer = total_standardizer(m.within + m.between, m.grand_mean)
+    standardizer = problem.standardizer
     inverse = standardizer.inverse_scale
     if shrinkage.ridge:  # ρ I is meant in the units of the columns
         inverse = (inverse > 0.0).astype(np.float64)

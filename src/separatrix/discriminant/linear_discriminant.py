@@ -635,7 +635,7 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
             return np.asarray(np.linalg.pinv(-2.0 * self.W_ * unit, hermitian=True) * unit)
         if self._replaced:
             return self._choice().from_moments(m)[:-1]
-        standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)
+        standardizer = total_standardizer(m)
         return shrunk_covariances(m, self._options().shrinkage, standardizer, shared=False)
 
     @property

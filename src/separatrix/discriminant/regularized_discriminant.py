@@ -412,7 +412,7 @@ class ShrinkageFold:
     def of(cls, fold: ClassFold, priors: Floats | None) -> ShrinkageFold:
         """A fold in the standardized columns of its training rows."""
         m, test = fold.train, fold.test
-        standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)
+        standardizer = total_standardizer(m)
         basis = span_basis(m, standardizer, whole=False)
         known = m.weight > 0
         assert test.parts is not None

@@ -149,18 +149,18 @@ class ClassMoments:
 
     def _by_class(self, block: Block, codes: Ints) -> None:
         """One class after another, by BLAS."""
-        order = moments.counting_argsort(codes)
+        order, weights = moments.counting_argsort(codes), block.weights
         ends = np.cumsum(self.count)
         for k in np.flatnonzero(self.count):
-            self._one_class(int(k), block, order[ends[k] - self.count[k] : ends[k]])
+            self._one_class(int(k), block, order[ends[k] - self.count[k] : ends[k]], weights)
 
-    def _one_class(self, k: int, block: Block, rows: Ints) -> None:
+    def _one_class(self, k: int, block: Block, rows: Ints, weights: Floats) -> None:
         """Rows of one class, in cache-sized chunks about a provisional center."""
         n, d = len(rows), self.mean.shape[1]
-        chunk = int(np.clip(100_000 // max(d, 1), 64, 8192))
+        chunk = min(max(100_000 // max(d, 1), 64), 8192)
         shift = _gather(block, rows[:64]).mean(axis=0)
         shift[~np.isfinite(shift)] = 0.0
-        total, weight, weights = np.zeros(d), self.weight[k], block.weights
+        total, weight = np.zeros(d), self.weight[k]
         scatter = np.zeros(d if self.structure == "diagonal" else (d, d))
         for start in range(0, n, chunk):
             here = rows[start : start + chunk]
