@@ -34,10 +34,8 @@ _BESIDE = {
     "theory.pac": "SampleSize pac_sample_size PACSimulation pac_simulation",
     "theory.bias_variance": (
         "BiasVariance bias_variance polynomial_bias_variance BootstrapBiasVariance "
-        "bootstrap_bias_variance"
-    ),
-    "theory.class_bias_variance": (
-        "ClassBiasVariance class_bias_variance bootstrap_class_bias_variance"
+        "bootstrap_bias_variance ClassBiasVariance class_bias_variance "
+        "bootstrap_class_bias_variance"
     ),
     "theory.vc_dimension": "Shattering shatters VCDimension vc_dimension",
     "statistics.estimation": "estimate_mean estimate_normal estimate_proportions",
@@ -74,7 +72,7 @@ _BESIDE = {
     ),
     "kernels.gradients": "average_gradient_outer_product",
     "kernels.mercer": "is_mercer",
-    "estimators.scaling": "homogeneous",
+    "estimators.transformers": "homogeneous",
     "optimize.descent": "newton conjugate_gradient Quadratic LogisticLoss",
     "geometry.separability": "linear_separability pairwise_separability nearest_hull_points",
     "cluster.linkage": "Dendrogram",

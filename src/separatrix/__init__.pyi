@@ -46,6 +46,9 @@ from separatrix.discriminant.gaussian_discriminant import (
     GaussianDiscriminant as GaussianDiscriminant,
 )
 from separatrix.discriminant.gaussian_discriminant import NearestMean as NearestMean
+from separatrix.discriminant.gaussian_discriminant import (
+    RegularizedDiscriminantAnalysis as RegularizedDiscriminantAnalysis,
+)
 from separatrix.discriminant.gaussian_nb import GaussianNB as GaussianNB
 from separatrix.discriminant.linear_discriminant import (
     LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
@@ -54,9 +57,6 @@ from separatrix.discriminant.linear_discriminant import (
     QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
 )
 from separatrix.discriminant.naive_bayes import NaiveBayes as NaiveBayes
-from separatrix.discriminant.regularized_discriminant import (
-    RegularizedDiscriminantAnalysis as RegularizedDiscriminantAnalysis,
-)
 from separatrix.distances.axioms import distance_concentration as distance_concentration
 from separatrix.distances.axioms import metric_axioms as metric_axioms
 from separatrix.distances.elliptical import Elliptical as Elliptical
@@ -91,11 +91,11 @@ from separatrix.estimators.extrapolation import ExtrapolationCheck as Extrapolat
 from separatrix.estimators.extrapolation import check_extrapolation as check_extrapolation
 from separatrix.estimators.log_target import LogTargetRegressor as LogTargetRegressor
 from separatrix.estimators.predict_frame import predict_frame as predict_frame
-from separatrix.estimators.scaling import Center as Center
-from separatrix.estimators.scaling import Standardize as Standardize
-from separatrix.estimators.scaling import Whiten as Whiten
-from separatrix.estimators.scaling import homogeneous as homogeneous
-from separatrix.estimators.table_encoder import TableEncoder as TableEncoder
+from separatrix.estimators.transformers import Center as Center
+from separatrix.estimators.transformers import Standardize as Standardize
+from separatrix.estimators.transformers import TableEncoder as TableEncoder
+from separatrix.estimators.transformers import Whiten as Whiten
+from separatrix.estimators.transformers import homogeneous as homogeneous
 from separatrix.exploration.serve import explore as explore
 from separatrix.export.export import Export as Export
 from separatrix.export.export import export_model as export_model
@@ -221,14 +221,14 @@ from separatrix.optimize.descent import newton as newton
 from separatrix.perceptron.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from separatrix.perceptron.perceptron import Perceptron as Perceptron
 from separatrix.perceptron.perceptron_regressor import PerceptronRegressor as PerceptronRegressor
-from separatrix.probability.calibrated import CalibratedClassifier as CalibratedClassifier
+from separatrix.probability.calibrations import CalibratedClassifier as CalibratedClassifier
 from separatrix.probability.calibrations import IsotonicCalibration as IsotonicCalibration
 from separatrix.probability.calibrations import LogisticCalibration as LogisticCalibration
 from separatrix.probability.calibrations import PlattCalibration as PlattCalibration
 from separatrix.probability.calibrations import TemperatureCalibration as TemperatureCalibration
+from separatrix.probability.costs import RejectOption as RejectOption
 from separatrix.probability.multiclass import OneVsOne as OneVsOne
 from separatrix.probability.multiclass import OneVsRest as OneVsRest
-from separatrix.probability.reject import RejectOption as RejectOption
 from separatrix.probability.reliability import brier_score as brier_score
 from separatrix.probability.reliability import (
     expected_calibration_error as expected_calibration_error,
@@ -269,15 +269,15 @@ from separatrix.svm.svm_path import SVMPath as SVMPath
 from separatrix.svm.svr import SVR as SVR
 from separatrix.theory.bias_variance import BiasVariance as BiasVariance
 from separatrix.theory.bias_variance import BootstrapBiasVariance as BootstrapBiasVariance
+from separatrix.theory.bias_variance import ClassBiasVariance as ClassBiasVariance
 from separatrix.theory.bias_variance import bias_variance as bias_variance
 from separatrix.theory.bias_variance import bootstrap_bias_variance as bootstrap_bias_variance
-from separatrix.theory.bias_variance import polynomial_bias_variance as polynomial_bias_variance
-from separatrix.theory.boolean import BooleanFunctions as BooleanFunctions
-from separatrix.theory.class_bias_variance import ClassBiasVariance as ClassBiasVariance
-from separatrix.theory.class_bias_variance import (
+from separatrix.theory.bias_variance import (
     bootstrap_class_bias_variance as bootstrap_class_bias_variance,
 )
-from separatrix.theory.class_bias_variance import class_bias_variance as class_bias_variance
+from separatrix.theory.bias_variance import class_bias_variance as class_bias_variance
+from separatrix.theory.bias_variance import polynomial_bias_variance as polynomial_bias_variance
+from separatrix.theory.boolean import BooleanFunctions as BooleanFunctions
 from separatrix.theory.half_spaces import Balls as Balls
 from separatrix.theory.half_spaces import Hyperplanes as Hyperplanes
 from separatrix.theory.hypothesis_class import Hypothesis as Hypothesis

@@ -516,7 +516,7 @@ _ROWS = (
     Declaration("GaussianDiscriminant", "discriminant.gaussian_discriminant", CLASSIFICATION,
         view="rda", stream={}, verifier="gaussian:gaussian"),
     Declaration("NearestMean", "discriminant.gaussian_discriminant", CLASSIFICATION, stream={}),
-    Declaration("RegularizedDiscriminantAnalysis", "discriminant.regularized_discriminant",
+    Declaration("RegularizedDiscriminantAnalysis", "discriminant.gaussian_discriminant",
         CLASSIFICATION, verifier="gaussian:gaussian",
         candidate=_candidate("rda", 11, "regularized LDA–QDA", stream="moments", tunable=True,
             copies=_standardized_copies)),
@@ -674,9 +674,9 @@ _ROWS = (
         most_rows=_PAIRS),
     Declaration("GradientOuterProductMetric", "metric_learning.gradient_outer_product", TRANSFORM),
     # -- models around others
-    Declaration("CalibratedClassifier", "probability.calibrated", CLASSIFICATION,
+    Declaration("CalibratedClassifier", "probability.calibrations", CLASSIFICATION,
         example=lambda sx: sx.CalibratedClassifier(sx.GaussianNB())),
-    Declaration("RejectOption", "probability.reject", CLASSIFICATION,
+    Declaration("RejectOption", "probability.costs", CLASSIFICATION,
         example=lambda sx: sx.RejectOption(sx.GaussianNB())),
     Declaration("OneVsRest", "probability.multiclass", CLASSIFICATION,
         example=lambda sx: sx.OneVsRest(sx.GaussianNB())),
@@ -704,10 +704,10 @@ _ROWS = (
         candidate=_candidate("baseline", 0, "mean of the target", from_moments=True)),
     Declaration("MostFrequentClassifier", "estimators.baseline", CLASSIFICATION, stream={},
         candidate=_candidate("baseline", 0, "class priors", stream="moments")),
-    Declaration("TableEncoder", "estimators.table_encoder", TRANSFORM, stream={}),
-    Declaration("Center", "estimators.scaling", TRANSFORM, stream={}),
-    Declaration("Standardize", "estimators.scaling", TRANSFORM, stream={}),
-    Declaration("Whiten", "estimators.scaling", TRANSFORM, stream={}),
+    Declaration("TableEncoder", "estimators.transformers", TRANSFORM, stream={}),
+    Declaration("Center", "estimators.transformers", TRANSFORM, stream={}),
+    Declaration("Standardize", "estimators.transformers", TRANSFORM, stream={}),
+    Declaration("Whiten", "estimators.transformers", TRANSFORM, stream={}),
 )
 # fmt: on
 

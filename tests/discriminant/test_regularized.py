@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 import separatrix as sx
-from separatrix.discriminant.regularized_discriminant import shrinkage_grid
+from separatrix.discriminant.gaussian_discriminant import shrinkage_grid
 from tests.discriminant.test_gaussian_discriminant import gaussian_classes
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.estimators.cross_validated import cross_validated_probabilities
+from separatrix.estimators.wrapped import cross_validated_probabilities
 from separatrix.messages import InputError
 from separatrix.samples import sample
 

@@ -9,7 +9,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.kernels import Custom
-from separatrix.storage.codec import DamagedFileError, decode, encode
+from separatrix.storage.container import DamagedFileError, decode, encode
 from tests.registry.kernels import conjunctions, graphs, sets, texts, trees
 
 KINDS = [

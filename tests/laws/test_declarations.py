@@ -24,7 +24,7 @@ from separatrix.catalogue import DECLARATIONS, Declaration, declaration_of, of_t
 from separatrix.exploration.views import boundary, decide, line
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.sources.stream import BatchedRows
-from separatrix.storage.codec import encode
+from separatrix.storage.container import encode
 from separatrix.study.describe import describe
 from tests.drop_in.plugin import same_named
 from tests.registry import CLUSTERERS, HIERARCHIES, INTERPOLATIONS, METRIC_LEARNERS, REGISTRY

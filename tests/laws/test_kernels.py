@@ -15,7 +15,7 @@ from separatrix.kernels import Kernel
 from separatrix.kernels.base import derivative_products
 from separatrix.kernels.mercer import lowest_eigenvalue
 from separatrix.rows.schema import take_items
-from separatrix.storage.codec import decode, encode
+from separatrix.storage.container import decode, encode
 from tests.registry.kernels import KERNELS, KernelRow
 
 

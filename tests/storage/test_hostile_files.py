@@ -152,7 +152,7 @@ def test_a_header_that_claims_to_be_huge_is_refused(file) -> None:
 
 def test_no_name_in_a_file_is_imported(file) -> None:
     sys.modules.pop("antigravity", None)
-    for name in ("antigravity", "antigravity.main", "separatrix.storage.codec.Damaged"):
+    for name in ("antigravity", "antigravity.main", "separatrix.storage.container.Damaged"):
         with pytest.raises(InputError):
             load(damage(file, "class", as_is(name)))
     assert "antigravity" not in sys.modules

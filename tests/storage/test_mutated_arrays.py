@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.storage.codec import encode
-from separatrix.storage.container import write
+from separatrix.storage.container import encode, write
 from separatrix.storage.model_file import KIND
 from tests.laws.data import fitted, points, table
 from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY

@@ -18,9 +18,8 @@ from separatrix.catalogue import DECLARATIONS, declared_class
 from separatrix.estimators.baseline import MeanRegressor, MostFrequentClassifier
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Certificate
-from separatrix.storage import load, load_study, registry, save
-from separatrix.storage.codec import decode, encode
-from separatrix.storage.registry import ENUMS, KERNELS, RECORDS, class_in
+from separatrix.storage import container, load, load_study, save
+from separatrix.storage.container import ENUMS, KERNELS, RECORDS, class_in, decode, encode
 from tests.registry import REGISTRY
 from tests.storage.files import RNG, X, Y, header_of
 
@@ -72,7 +71,7 @@ def test_the_registry_lists_every_estimator_of_the_package() -> None:
 
 @pytest.mark.parametrize("table", ["_RECORDS", "_KERNELS"])
 def test_no_name_is_listed_twice(table) -> None:
-    names = [name for line in getattr(registry, table).values() for name in line.split()]
+    names = [name for line in getattr(container, table).values() for name in line.split()]
     assert len(names) == len(set(names))
     assert not set(names) & set(DECLARATIONS) or table == "_KERNELS"
 

@@ -12,7 +12,7 @@ from separatrix.additive.likelihood import AdditiveLikelihoodModel
 from separatrix.arrays import Floats
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import reads_tables
-from separatrix.estimators.logistic_scores import LogisticScores
+from separatrix.estimators.linear_classifier import LogisticScores
 from separatrix.formula import nodes
 from separatrix.messages import InputError
 from separatrix.optimize.likelihoods import ClassLikelihood

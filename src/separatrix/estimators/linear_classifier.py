@@ -1,4 +1,4 @@
-"""Base classes of linear classifiers: scores, signed distances, margins and predictions."""
+"""Base classes of classifiers with linear or logistic scores: distances, margins, predictions."""
 
 from __future__ import annotations
 
@@ -60,16 +60,20 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return nodes.hyperplanes(self, nodes.score_names(self.classes_))
 
 
+def logistic_probabilities(scores: Floats) -> Floats:
+    """Class probabilities: sigmoid of the log odds (n) of two, softmax of scores of more."""
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    return softmax(scores)
+
+
 class ProbabilisticLinearClassifier(LinearClassifier):
     """A linear classifier with class probabilities; logistic ones unless a subclass has others."""
 
     @on_one_blas_thread
     def predict_proba(self, X: Any) -> Floats:
         """One probability for each class, in the order of ``classes_``: sigmoid or softmax."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        return softmax(scores)
+        return logistic_probabilities(self.decision_function(X))
 
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:
@@ -104,3 +108,50 @@ def densify(self: Model) -> Model:
     if sparse.issparse(self.coef_):
         self.coef_ = self.coef_.toarray()
     return self
+
+
+# -------------------------------------------------------------------------------------------------
+# Classifiers whose scores are log odds: probabilities, labels and formulas from the scores.
+
+
+class LogisticScores(ClassifierMixin):
+    """One score of the second of two classes, or one of each of several."""
+
+    classes_: NDArray[Any]
+
+    def _scores(self, X: Any) -> Floats:
+        """Scores of the rows (n x 1, or n x classes)."""
+        raise NotImplementedError
+
+    @property
+    def _scores_formula(self) -> nodes.Node:
+        """Their formula."""
+        raise NotImplementedError
+
+    @on_one_blas_thread
+    def decision_function(self, X: Any) -> Floats:
+        """Log odds of the second of two classes, or scores of every class."""
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    @on_one_blas_thread
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities in the order of ``classes_``."""
+        return logistic_probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithms of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    @on_one_blas_thread
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of every row."""
+        return label_scores(self.decision_function(X), self.classes_)
+
+    def formula(self) -> nodes.ClassFormula:
+        """Probabilities of the scores."""
+        scores = self._scores_formula
+        return nodes.by_score(
+            scores, self.classes_, probabilities=nodes.probabilities(scores, self.classes_)
+        )

@@ -12,7 +12,7 @@ from separatrix.arrays import Floats, NDArray
 from separatrix.formula import nodes
 from separatrix.formula.values import Value, concat
 from separatrix.hypotheses.version_space import Box
-from separatrix.probability.reject import labels_with_reject
+from separatrix.probability.costs import labels_with_reject
 from separatrix.threads import on_one_blas_thread
 
 

@@ -30,7 +30,7 @@ from scipy.special import entr
 from separatrix.arrays import Floats, Ints
 from separatrix.estimators import class_labels
 from separatrix.estimators.base import reads_tables
-from separatrix.estimators.logistic_scores import LogisticScores
+from separatrix.estimators.linear_classifier import LogisticScores
 from separatrix.formula import nodes
 from separatrix.kernel_machines.base import ExpansionModel
 from separatrix.kernel_machines.spectrum import RidgeSystem, decompose, factorize

@@ -14,7 +14,7 @@ from separatrix.arrays import Floats, NDArray
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import class_rows, class_terms, label_scores
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
-from separatrix.estimators.scaling import StandardDesign, standard_design
+from separatrix.estimators.transformers import StandardDesign, standard_design
 from separatrix.formula import nodes
 from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, check_option, warn

@@ -26,7 +26,7 @@ from separatrix.arrays import Floats, NDArray
 from separatrix.estimators.base import check_labels, reads_tables
 from separatrix.estimators.class_labels import class_rows, class_terms
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
-from separatrix.estimators.scaling import standard_design
+from separatrix.estimators.transformers import standard_design
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.geometry.class_scores import softmax

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Floats
 from separatrix.estimators.base import LinearModel, one_number, reads_tables
-from separatrix.estimators.scaling import StandardDesign, standard_design
+from separatrix.estimators.transformers import StandardDesign, standard_design
 from separatrix.messages import InputError, warn
 from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution, Status

@@ -552,7 +552,7 @@ def _reject_label(model: Any) -> str | None:
     """What a classifier answers where it abstains; None if it never does."""
     if not hasattr(model, "reject_label") or not getattr(model, "reject", True):
         return None
-    from separatrix.probability.reject import reject_label_of
+    from separatrix.probability.costs import reject_label_of
 
     return str(reject_label_of(model.classes_, model.reject_label))
 
@@ -641,7 +641,7 @@ class CoverageRiskDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any) -> Self:
         """From a fitted classifier with probabilities; a ``RejectOption`` provides its costs."""
-        from separatrix.probability.reject import RejectOption
+        from separatrix.probability.costs import RejectOption
 
         costs = model.costs_ if isinstance(model, RejectOption) else None
         return cls.from_predictions(y, model.predict_proba(X), model.classes_, costs=costs)

@@ -58,8 +58,8 @@ def utilities(model: Any, rows: Any) -> Floats:
     """Utility of each prediction for each row: a column for each class, and one for rejection."""
     from sklearn.utils.validation import _check_response_method
 
+    from separatrix.probability.costs import RejectOption
     from separatrix.probability.multiclass import BinaryEnsemble  # compiles, unlike the surface
-    from separatrix.probability.reject import RejectOption
 
     if isinstance(model, RejectOption):
         return _minus_cost(model.costs_, model.predict_proba(rows))

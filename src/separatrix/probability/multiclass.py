@@ -32,8 +32,8 @@ from separatrix.messages import InputError, warn
 from separatrix.mixins import ClassifierMixin, MetaEstimatorMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters, describe_parameters
-from separatrix.probability.calibrated import normalize
-from separatrix.probability.reject import labels_with_reject
+from separatrix.probability.calibrations import normalize
+from separatrix.probability.costs import labels_with_reject
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Encoding, check_sample_weight, identity
 from separatrix.statistics.moments import prepare

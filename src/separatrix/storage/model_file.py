@@ -18,8 +18,7 @@ from separatrix.catalogue import declaration_of
 from separatrix.messages import InputError
 from separatrix.mixins import OutlierMixin
 from separatrix.rows.schema import Encoding
-from separatrix.storage.codec import Tensors, encode
-from separatrix.storage.container import Container, write
+from separatrix.storage.container import Container, Tensors, encode, write
 
 KIND = "separatrix model"
 

@@ -23,8 +23,7 @@ from separatrix.statistics.class_preparation import (
     smallest_cell,
 )
 from separatrix.statistics.moments import Grouped, Moments, with_placeholders
-from separatrix.storage.codec import Tensors, encode
-from separatrix.storage.container import Container, write
+from separatrix.storage.container import Container, Tensors, encode, write
 
 KIND = "separatrix moments"
 #: The part of the test rows.

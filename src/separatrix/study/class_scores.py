@@ -13,8 +13,7 @@ from sklearn.base import clone
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import codes_of
 from separatrix.messages import InputError
-from separatrix.probability.costs import Costs, costs_of
-from separatrix.probability.reject import RejectOption
+from separatrix.probability.costs import Costs, RejectOption, costs_of
 from separatrix.rows.schema import unit_weights
 from separatrix.study import measure
 from separatrix.study.result import Decision, Predictions, Score, ScoresOfClass

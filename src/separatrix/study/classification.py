@@ -14,8 +14,7 @@ from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.averages import AveragedClassifier
 from separatrix.estimators.base import codes_of
 from separatrix.messages import InputError
-from separatrix.probability import calibrated
-from separatrix.probability.calibrations import TemperatureCalibration
+from separatrix.probability import calibrations
 from separatrix.probability.costs import Costs
 from separatrix.probability.reliability import expected_calibration_error
 from separatrix.rows.rows import InMemory
@@ -255,7 +254,7 @@ def by_fold(out_of_fold: OutOfFold, folds: RowFolds) -> tuple[result.Predictions
 
 
 #: Calibrations of two classes and of more; the first is that of models without probabilities.
-OF_TWO, OF_MANY = ("platt", "isotonic"), (calibrated.JOINT, "platt", "isotonic")
+OF_TWO, OF_MANY = ("platt", "isotonic"), (calibrations.JOINT, "platt", "isotonic")
 #: One calibration a class: for more classes than this none is tried.
 MAX_CLASSES = 100
 #: Rows that a calibration is fitted to, at most: so many, or so many for each class.
@@ -347,7 +346,7 @@ def with_calibration(candidate: Candidate, model: Any, out_of_fold: OutOfFold) -
         return model
     assert out_of_fold.scores is not None
     folds = len(out_of_fold.folds)
-    wrapped = calibrated.CalibratedClassifier(
+    wrapped = calibrations.CalibratedClassifier(
         candidate.make(folds), method=out_of_fold.method, cv=folds
     )
     return wrapped.from_fitted(model, out_of_fold.scores, out_of_fold.truth, out_of_fold.w)
@@ -366,9 +365,9 @@ class CalibrationMap:
 
     def probabilities(self, scores: Floats) -> Floats:
         """A column for each class."""
-        if self.method == calibrated.JOINT:
+        if self.method == calibrations.JOINT:
             return np.asarray(self.maps[0].predict(_joint_scores(scores, self.odds)))
-        return calibrated.calibrated_probabilities(self.maps, scores)
+        return calibrations.calibrate(self.maps, scores)
 
 
 def fitted_map(out_of_fold: OutOfFold, method: str, rows: Ints) -> CalibrationMap:
@@ -379,11 +378,13 @@ def fitted_map(out_of_fold: OutOfFold, method: str, rows: Ints) -> CalibrationMa
     some = thin(rows, max(MAX_ROWS, ROWS_PER_CLASS * k))
     scores, truth, w = out_of_fold.scores[some], out_of_fold.truth[some], out_of_fold.w[some]
     _refuse_absent(truth[w > 0], out_of_fold.classes)
-    if method == calibrated.JOINT:
-        joint = TemperatureCalibration().fit(_joint_scores(scores, out_of_fold.odds), truth, w)
+    if method == calibrations.JOINT:
+        joint = calibrations.TemperatureCalibration().fit(
+            _joint_scores(scores, out_of_fold.odds), truth, w
+        )
         return CalibrationMap(method, [joint], out_of_fold.odds)
     return CalibrationMap(
-        method, list(calibrated.calibrations(method, scores, truth, k, w)), out_of_fold.odds
+        method, list(calibrations.learn_maps(method, scores, truth, k, w)), out_of_fold.odds
     )
 
 

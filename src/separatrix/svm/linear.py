@@ -23,11 +23,11 @@ from separatrix.messages import InputError, check_option
 from separatrix.mixins import RegressorMixin
 from separatrix.optimize.convex import Certificate, Solution, Status, certify_primal_dual
 from separatrix.parameters import declare_parameters
-from separatrix.probability.calibrated import (
+from separatrix.probability.calibrations import (
+    BinaryCalibration,
     CalibratedClassifier,
-    calibrated_probabilities,
+    calibrate,
 )
-from separatrix.probability.calibrations import BinaryCalibration
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Encoding
 from separatrix.statistics.moments import zero_if_constant
@@ -391,7 +391,7 @@ class LinearSVC(LinearClassifier, LinearSVM):
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities in the order of ``classes_``; needs ``probability=True``."""
         check_is_fitted(self)
-        return calibrated_probabilities(self.calibrations_, self.decision_function(X))
+        return calibrate(self.calibrations_, self.decision_function(X))
 
     @on_one_blas_thread
     def predict(self, X: Any) -> NDArray[Any]:

@@ -29,8 +29,7 @@ from separatrix.messages import InputError, check_option
 from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate, Status
 from separatrix.parameters import declare_parameters
-from separatrix.probability.calibrated import calibrated_probabilities
-from separatrix.probability.calibrations import PlattCalibration
+from separatrix.probability.calibrations import PlattCalibration, calibrate
 from separatrix.probability.multiclass import couple
 from separatrix.rows.schema import n_items, take_items
 from separatrix.selection.folds import folds_of
@@ -595,7 +594,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             )
         scores = self._scores(X)
         if not self._has_pairs:
-            return calibrated_probabilities(self.calibrations_, self._by_class(scores))
+            return calibrate(self.calibrations_, self._by_class(scores))
         log_odds = [c.map_.log_odds(s) for c, s in zip(self.calibrations_, scores.T, strict=True)]
         return couple(-np.stack(log_odds, axis=1), len(self.classes_))
 

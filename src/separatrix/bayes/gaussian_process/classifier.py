@@ -34,7 +34,7 @@ from separatrix.messages import InputError, check_option
 from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
-from separatrix.probability.calibrated import normalize
+from separatrix.probability.calibrations import normalize
 from separatrix.probability.multiclass import couple
 from separatrix.rows.rows import InMemory, MappedRows, Rows
 from separatrix.rows.schema import Block, Term, Terms, take_items, to_array

@@ -17,7 +17,7 @@ import numpy as np
 import separatrix as sx
 from separatrix.arrays import NDArray
 from separatrix.catalogue import CLASSIFICATION
-from separatrix.estimators.cross_validated import (
+from separatrix.estimators.wrapped import (
     CrossValidatedProbabilities,
     cross_validated_probabilities,
 )
@@ -86,7 +86,7 @@ def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix)
     return "\n".join(
         [
             "import separatrix as sx",
-            "from separatrix.estimators.cross_validated import cross_validated_probabilities",
+            "from separatrix.estimators.wrapped import cross_validated_probabilities",
             *([] if whole else ["from separatrix.exploration import read_table"]),
             "",
             f"rows = {rows}",

@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.catalogue import CS
-from separatrix.discriminant import regularized_discriminant
+from separatrix.discriminant import gaussian_discriminant
 from separatrix.geometry.class_scores import softmax
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.logistic.tuning import LIKELIHOOD, LogisticPathLoss
@@ -149,18 +149,18 @@ def _fit_regularized(candidate: Candidate, data: ClassData, loss: str, work: flo
     tested = [np.flatnonzero((parts == f) & (w > 0.0)) for f in data.folds]
     blank = candidate.make(len(data.folds))
     sizes = sample.n, design.x.shape[1], len(data.targets), len(data.folds)
-    grid, note = regularized_discriminant.grid_within(
-        work, sizes, regularized_discriminant.shrinkage_grid(blank.alphas, blank.betas)
+    grid, note = gaussian_discriminant.grid_within(
+        work, sizes, gaussian_discriminant.shrinkage_grid(blank.alphas, blank.betas)
     )
     labeled = replace(design, parts=codes)
     tests = [
-        regularized_discriminant.ShrinkageFold.of(
-            regularized_discriminant.ClassFold(_class_moments(data, f), labeled.take(at)), None
+        gaussian_discriminant.ShrinkageFold.of(
+            gaussian_discriminant.ClassFold(_class_moments(data, f), labeled.take(at)), None
         )
         for f, at in zip(data.folds, tested, strict=True)
     ]
     weight = np.array([w[at].sum() for at in tested])
-    tuning = regularized_discriminant.tune_folds(tests, tested, weight, grid, loss, note)
+    tuning = gaussian_discriminant.tune_folds(tests, tested, weight, grid, loss, note)
 
     def fit(tuned: Tuning, left_out: int | None = None) -> Any:
         rows = data.class_rows() if left_out is None else data.class_rows(left_out)
