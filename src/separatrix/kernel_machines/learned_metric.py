@@ -17,11 +17,12 @@ Holzmüller, A. Radhakrishnan and M. Belkin, xRFM, 2025.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from scipy.special import ndtri
 
 from separatrix.arrays import Floats, Ints, NDArray
@@ -36,8 +37,8 @@ EXPONENT = 1.5
 FLOOR = 0.02
 #: λ with which metrics are learned, in multiples of the kernel's variance.
 LEARNING = 0.1
-#: Rows at which gradients are averaged, and from which mean distances are taken, at most.
-AVERAGED = 2_000
+#: Rows at which gradients are averaged, at least: entries of M are then known to 1/√300 or so.
+AVERAGED = 300
 #: Rows of a strip of kernel values.
 STRIP = 256
 
@@ -106,6 +107,70 @@ def _column_map(x: Floats, w: Floats) -> tuple[Floats, Floats]:
 
 
 # -------------------------------------------------------------------------------------------------
+# Metrics.
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """M = V diag(e − ε) Vᵀ + ε I of trace one, e the largest first, V with orthonormal columns."""
+
+    e: Floats
+    v: Floats
+    rest: float
+
+    @classmethod
+    def even(cls, d: int) -> Metric:
+        """I/d."""
+        return cls(np.zeros(0), np.zeros((d, 0)), 1.0 / d)
+
+    @classmethod
+    def of_gradients(cls, gradients: Floats) -> Metric:
+        """Average outer product of gradients (m x d), with a floor, to trace one.
+
+        Of fewer gradients than columns its eigenvectors come from their products with each other.
+        """
+        m, d = gradients.shape
+        trace, rest = float(np.vdot(gradients, gradients)), FLOOR / d
+        if not trace > 0.0:
+            return cls.even(d)
+        if m >= d:
+            e, v = np.linalg.eigh(gradients.T @ gradients)
+            e, v = np.maximum(e[::-1], 0.0), v[:, ::-1]
+        else:
+            e, u = np.linalg.eigh(gradients @ gradients.T)
+            some = e > m * np.finfo(float).eps * e[-1]
+            e, v = e[some][::-1], gradients.T @ (u[:, some] / np.sqrt(e[some]))[:, ::-1]
+        return cls((1.0 - FLOOR) * (e / trace) + rest, np.ascontiguousarray(v), rest)
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """Mⱼⱼ."""
+        return self.rest + (self.v**2) @ (self.e - self.rest)
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """M."""
+        return self._with(self.e, self.rest)
+
+    @cached_property
+    def root(self) -> Floats:
+        """M^½, symmetric: unlike V without a choice where e repeats."""
+        return self._with(np.sqrt(self.e), np.sqrt(self.rest))
+
+    def _with(self, e: Floats, rest: float) -> Floats:
+        full = (self.v * (e - rest)) @ self.v.T
+        full[np.diag_indices(len(full))] += rest
+        return np.asarray(full)
+
+    def turn(self, z: Floats) -> Floats:
+        """z M^½."""
+        if 2 * len(self.e) >= len(self.v):
+            return np.asarray(z @ self.root)
+        least = np.sqrt(self.rest)
+        return np.asarray(least * z + (z @ self.v * (np.sqrt(self.e) - least)) @ self.v.T)
+
+
+# -------------------------------------------------------------------------------------------------
 # The kernel of a metric.
 
 
@@ -121,23 +186,17 @@ class KernelShape:
 class MetricKernel:
     """κ of a metric: rows times ``turn`` are ‖x − z‖_M/h apart, times ``scale`` as columns are."""
 
-    metric: Floats
     share: float
     turn: Floats
     scale: Floats
 
     @classmethod
-    def of(cls, metric: Floats, shape: KernelShape, z: Floats, w: Floats) -> MetricKernel:
-        """Bandwidths from the mean distances of rows."""
-        some = spread_rows(len(z), AVERAGED // 2)
-        e, v = np.linalg.eigh(metric)
-        turn = (v * np.sqrt(np.maximum(e, 0.0))) @ v.T  # unlike v, without a choice where e repeats
-        scale = np.sqrt(np.diagonal(metric))
-        rows, weights = z[some], w[some] / w[some].sum()
-        square, city = _distances(rows @ turn, rows * scale, rows @ turn, rows * scale)
-        near = weights @ np.sqrt(square) @ weights, weights @ city @ weights
-        h, g = (shape.spread * mean if mean > 0.0 else 1.0 for mean in near)
-        return cls(metric, shape.share, turn / h, scale / g)
+    def of(cls, metric: Metric, shape: KernelShape, z: Floats, w: Floats) -> MetricKernel:
+        """Bandwidths from the mean distances of a thousand rows: known to a few per cent."""
+        some = spread_rows(len(z), 1_000)
+        rows = MetricRows.of(metric, z[some], w[some])
+        h, g = rows.bandwidths(shape)
+        return cls(shape.share, metric.root / h, np.sqrt(metric.diagonal) / g)
 
     def prepare(self, z: Floats, dtype: Any = np.float64) -> MetricCenters:
         """Rows as centers."""
@@ -156,7 +215,7 @@ def spread_rows(n: int, most: int) -> Ints:
 
 
 def _distances(u: Array, v: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """‖u − x‖² and Σ|v − y| of all pairs of rows."""
+    """‖u − x‖ and Σ|v − y| of all pairs of rows."""
     from separatrix.kernels.loops import absolute_differences
 
     square = u @ x.T
@@ -166,7 +225,35 @@ def _distances(u: Array, v: Array, x: Array, y: Array) -> tuple[Array, Array]:
     np.maximum(square, 0.0, out=square)
     city = np.empty_like(square)
     absolute_differences(city, v, np.ascontiguousarray(y.T), np.ones(v.shape[1], v.dtype))
-    return square, city
+    return np.sqrt(square, out=square), city
+
+
+def _kernel_values(tau: float, distance: Array, city: Array, h: float, g: float) -> Array:
+    """κ from both distances and bandwidths."""
+    along = _round_part(distance, h) if tau < 1.0 else None
+    if tau == 0.0:
+        return along
+    columns = _column_part(city, g)
+    if along is None:
+        return columns
+    along *= 1.0 - tau
+    columns *= tau
+    along += columns
+    return along
+
+
+def _round_part(distance: Array, h: float) -> Array:
+    """exp(−(‖x − z‖_M/h)^1.5)."""
+    power = np.sqrt(distance)
+    power *= distance
+    power *= power.dtype.type(-(h**-EXPONENT))
+    return np.asarray(np.exp(power, out=power))
+
+
+def _column_part(city: Array, g: float) -> Array:
+    """exp(−Σⱼ √Mⱼⱼ |xⱼ − zⱼ|/g)."""
+    power = city * city.dtype.type(-1.0 / g)
+    return np.asarray(np.exp(power, out=power))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,26 +280,10 @@ class MetricCenters:
             self.kernel, self.middle, u, (z * self.kernel.scale).astype(self.v.dtype)
         )
 
-    def parts(self, x: MetricCenters, stop: int | None = None) -> tuple[Array, Array, Array]:
-        """Both parts of κ without their shares, and the Euclidean distances, up to a center."""
-        square, city = _distances(x.u, x.v, self.u[:stop], self.v[:stop])
-        distance = np.sqrt(square, out=square)
-        round_part = np.sqrt(distance)
-        round_part *= distance
-        np.negative(round_part, out=round_part)
-        np.exp(round_part, out=round_part)
-        np.negative(city, out=city)
-        np.exp(city, out=city)
-        return round_part, city, distance
-
     def values(self, x: MetricCenters, stop: int | None = None) -> Array:
-        """κ of rows with the centers."""
-        tau = self.kernel.share
-        round_part, city, _ = self.parts(x, stop)
-        round_part *= 1.0 - tau
-        city *= tau
-        round_part += city
-        return round_part
+        """κ of rows with the centers, up to one of them."""
+        distance, city = _distances(x.u, x.v, self.u[:stop], self.v[:stop])
+        return _kernel_values(self.kernel.share, distance, city, 1.0, 1.0)
 
     def dot(self, x: MetricCenters, coef: Array) -> Array:
         """Σⱼ κ(x, zⱼ) aⱼ, strip by strip."""
@@ -237,49 +308,6 @@ class MetricCenters:
         np.fill_diagonal(k, 1.0)
         return k
 
-    def gradient_outer_product(self, coef: Array, w: Floats) -> Floats:
-        """Σ w ∇f(x) ∇f(x)ᵀ / Σ w at the centers, summed over the functions (d x d)."""
-        some = spread_rows(len(self), AVERAGED)
-        weight = w[some] / w[some].sum()
-        right = self._right(coef)
-
-        def strip(part: slice) -> Floats:
-            gradients = self._gradients(some[part], coef, right)
-            return np.asarray(
-                np.einsum("i,ikd,ike->de", weight[part], gradients, gradients, optimize=True)
-            )
-
-        total: Floats = sum(parallel_map(strip, strips(len(some))), start=np.zeros(()))
-        return total
-
-    def _right(self, coef: Array) -> Array:
-        """a, and a times every column of u."""
-        moved = (coef[:, :, None] * self.u[:, None, :]).reshape(len(coef), -1)
-        return np.concatenate([coef, moved], axis=1).astype(self.u.dtype)
-
-    def _gradients(self, rows: Ints, coef: Array, right: Array) -> Floats:
-        """∇f of every function at some of the centers (n x k x d)."""
-        from separatrix.kernel_machines.loops import sign_sums
-
-        k, d, tau = coef.shape[1], len(self.kernel.scale), self.kernel.share
-        x = self.take(rows)
-        round_part, city, distance = self.parts(x)
-        near = distance < 1e-5  # itself and its copies: no gradient there
-        distance[near] = 1.0
-        round_part /= np.sqrt(distance)
-        round_part[near] = 0.0
-        sums = EXPONENT * (round_part @ right)
-        total, moved = sums[:, :k], sums[:, k:].reshape(len(rows), k, -1)
-        gradients = np.zeros((len(rows), k, d))
-        gradients += (moved - total[:, :, None] * x.u[:, None, :]) @ self.kernel.turn.T
-        gradients *= 1.0 - tau
-        if tau:
-            signs, columns = np.empty_like(x.v), np.ascontiguousarray(self.v.T)
-            for j in range(k):
-                sign_sums(city * coef[:, j].astype(city.dtype), x.v, columns, signs)
-                gradients[:, j] -= tau * signs * self.kernel.scale
-        return gradients
-
 
 def strips(n: int) -> list[slice]:
     """Rows, cut into strips."""
@@ -292,66 +320,159 @@ def strips(n: int) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class KernelFit:
-    """Kernel ridge regression with one kernel, for any λ: the offset is not penalized."""
+    """Kernel ridge regression with one kernel, for any λ: the offset is not penalized.
 
-    kernel: MetricKernel
-    centers: MetricCenters
+    Only the lower half of K is read.
+    """
+
+    gram: Array
     right: Floats
     w: Floats
-
-    @cached_property
-    def gram(self) -> Array:
-        """K, its lower half."""
-        return self.centers.gram()
+    solved: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @cached_property
     def unit(self) -> float:
         """Mean of 1 − κ: what λ is measured in. Functions vary by as much of their scale."""
-        k = self.gram
-        share = (self.w / self.w.sum()).astype(k.dtype)
-        lower = float(share @ k @ share)
-        return max(1.0 - 2.0 * lower + float(share @ share), 1e-6)
+        share = (self.w / self.w.sum()).astype(self.gram.dtype)
+        product = linalg.get_blas_funcs("symv", (self.gram,))(1.0, self.gram.T, share)
+        return max(1.0 - float(share @ product), 1e-6)
 
     def solve(self, alpha: float) -> tuple[Floats, Floats]:
         """Coefficients a (n x k), which sum to zero, and offsets b for λ = ``alpha`` units."""
-        a = self.gram.copy()
-        at = np.arange(len(a))
-        # of a heavy row λ/w is nothing: its equations hold to rounding
-        rounding = 10.0 * len(a) * np.finfo(np.float64).eps
-        a[at, at] += np.maximum(alpha * self.unit / self.w, rounding).astype(a.dtype)
-        factor = cholesky_factor(a)
-        if factor is None:
-            if a.dtype == np.float64:
-                raise np.linalg.LinAlgError("K + λ W⁻¹ is not positive definite")
-            wide = KernelFit(self.kernel, _to_double(self.centers), self.right, self.w)
-            return wide.solve(alpha)
-        right = np.column_stack([self.right, np.ones(len(a))]).astype(a.dtype)
-        solved = np.asarray(cholesky_solve(factor, right), dtype=np.float64)
-        coef, ones = solved[:, :-1], solved[:, -1:]
-        offset = coef.sum(axis=0) / ones.sum()
-        return coef - ones * offset, offset
-
-    def learn(self) -> Floats:
-        """The average gradient outer product, with a floor, to trace one."""
-        m = self.centers.gradient_outer_product(self.solve(LEARNING)[0], self.w)
-        trace, d = float(np.trace(m)), len(m)
-        even = np.eye(d) / d
-        return even if not trace > 0.0 else (1.0 - FLOOR) * (m / trace) + FLOOR * even
+        if alpha not in self.solved:
+            # of a heavy row λ/w is nothing: its equations hold to rounding
+            rounding = 10.0 * len(self.w) * np.finfo(np.float64).eps
+            penalty = np.maximum(alpha * self.unit / self.w, rounding)
+            self.solved[alpha] = _solve_ridge(self.gram, penalty, self.right)
+        return self.solved[alpha]
 
 
-def _to_double(centers: MetricCenters) -> MetricCenters:
-    u, v = (side.astype(np.float64) for side in (centers.u, centers.v))
-    return MetricCenters(centers.kernel, centers.middle, u, v)
+def _solve_ridge(gram: Array, penalty: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """(K + diag(penalty)) a + b = y with Σ a = 0; in double precision where single will not do."""
+    a = gram.copy()
+    a[np.diag_indices(len(a))] += penalty.astype(a.dtype)
+    factor = cholesky_factor(a)
+    if factor is None:
+        if a.dtype == np.float64:
+            raise np.linalg.LinAlgError("K + λ W⁻¹ is not positive definite")
+        # K in single precision is not positive by its own rounding
+        rounding = len(a) * float(np.finfo(a.dtype).eps)
+        return _solve_ridge(gram.astype(np.float64), penalty + rounding, right)
+    columns = np.column_stack([right, np.ones(len(a))]).astype(a.dtype)
+    solved = np.asarray(cholesky_solve(factor, columns), dtype=np.float64)
+    coef, ones = solved[:, :-1], solved[:, -1:]
+    offset = coef.sum(axis=0) / ones.sum()
+    return coef - ones * offset, offset
+
+
+@dataclass(frozen=True, eq=False)
+class MetricRows:
+    """Rows with all of their distances in a metric, from which kernels of any shape are made."""
+
+    metric: Metric
+    middle: Floats
+    u: Array
+    v: Array
+    w: Floats
+    distance: Array
+    city: Array
+    fits: dict[KernelShape, KernelFit] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, metric: Metric, z: Floats, w: Floats, dtype: Any = np.float64) -> MetricRows:
+        """In the coordinates of the metric."""
+        middle = z.mean(axis=0)
+        u, v = _coordinates(metric, z - middle, dtype)
+        distance, city = _distances(u, v, u, v)
+        np.fill_diagonal(distance, 0.0)
+        return cls(metric, middle, u, v, w, distance, city)
+
+    def distances(self, z: Floats) -> tuple[Array, Array]:
+        """Those of new rows."""
+        u, v = _coordinates(self.metric, z - self.middle, self.u.dtype)
+        return _distances(u, v, self.u, self.v)
+
+    def bandwidths(self, shape: KernelShape) -> tuple[float, float]:
+        """h and g: multiples of the mean distances of two rows; one where rows are all alike."""
+        share = (self.w / self.w.sum()).astype(self.u.dtype)
+        near = share @ self.distance @ share, share @ self.city @ share
+        h, g = (shape.spread * float(mean) if mean > 0.0 else 1.0 for mean in near)
+        return h, g
+
+    def values(self, shape: KernelShape, distances: tuple[Array, Array]) -> Array:
+        """κ from distances."""
+        return _kernel_values(shape.share, *distances, *self.bandwidths(shape))
+
+    def fit(self, shape: KernelShape, right: Floats) -> KernelFit:
+        """Fits with the kernel of a shape."""
+        if shape not in self.fits:
+            gram = self.values(shape, (self.distance, self.city))
+            self.fits[shape] = KernelFit(gram, right, self.w)
+        return self.fits[shape]
+
+    def learn(self, shape: KernelShape, right: Floats) -> Metric:
+        """The average gradient outer product of a fit, with a floor, to trace one."""
+        coef, _ = self.fit(shape, right).solve(LEARNING)
+        n, k = coef.shape
+        some = spread_rows(n, max(AVERAGED, 2 * self.u.shape[1]))
+        gradients = self._gradients(shape, some, coef)
+        gradients *= np.sqrt(self.w[some] / self.w[some].sum())[:, None, None]
+        return Metric.of_gradients(gradients.reshape(len(some) * k, -1))
+
+    def _gradients(self, shape: KernelShape, rows: Ints, coef: Floats) -> Floats:
+        """∇f of every function at some of the rows (m x k x d)."""
+        from separatrix.kernel_machines.loops import sign_sums
+
+        (h, g), tau, k = self.bandwidths(shape), shape.share, coef.shape[1]
+        u, dtype = self.u[rows], self.u.dtype
+        gradients = np.zeros((len(rows), k, u.shape[1]))
+        if tau < 1.0:
+            distance = self.distance[rows]
+            near = distance < 1e-5 * h  # itself and its copies: no gradient there
+            slope = _round_part(distance, h)
+            distance[near] = 1.0
+            slope /= np.sqrt(distance)
+            slope[near] = 0.0
+            moved = (coef[:, :, None] * self.u[:, None, :]).reshape(len(coef), -1)
+            sums = slope @ np.concatenate([coef, moved], axis=1).astype(dtype)
+            total, moved = sums[:, :k], sums[:, k:].reshape(gradients.shape)
+            inner = (moved - total[:, :, None] * u[:, None, :]).reshape(len(rows) * k, -1)
+            factor = (1.0 - tau) * EXPONENT * h**-EXPONENT
+            gradients += factor * self.metric.turn(inner).reshape(gradients.shape)
+        if tau > 0.0:
+            values = _column_part(self.city[rows], g)
+            x, columns = np.ascontiguousarray(self.v[rows]), np.ascontiguousarray(self.v.T)
+            signs, scale = np.empty_like(x), np.sqrt(self.metric.diagonal) / g
+            for j in range(k):
+                sign_sums(values * coef[:, j].astype(dtype), x, columns, signs)
+                gradients[:, j] -= tau * signs * scale
+        return gradients
+
+
+def _coordinates(metric: Metric, z: Floats, dtype: Any) -> tuple[Array, Array]:
+    """Rows whose Euclidean distances are ‖x − z‖_M, and whose ℓ₁ distances are along columns."""
+    u, v = metric.turn(z), z * np.sqrt(metric.diagonal)
+    return np.ascontiguousarray(u, dtype=dtype), np.ascontiguousarray(v, dtype=dtype)
 
 
 def learn_rounds(
-    z: Floats, right: Floats, w: Floats, shape: KernelShape, rounds: int, dtype: Any = np.float64
-) -> Iterator[KernelFit]:
-    """The fit with the even metric, and after every round the one with the metric learned."""
-    metric = np.eye(z.shape[1]) / z.shape[1]
+    z: Floats, right: Floats, w: Floats, shape: KernelShape, rounds: int
+) -> Iterator[MetricRows]:
+    """Rows in the even metric, and after every round in the metric learned.
+
+    In single precision: the metric is found, and not claimed to be more.
+    """
+    metric = Metric.even(z.shape[1])
     for number in range(rounds + 1):
-        kernel = MetricKernel.of(metric, shape, z, w)
-        fit = KernelFit(kernel, kernel.prepare(z, dtype), right, w)
-        yield fit
+        rows = MetricRows.of(metric, z, w, np.float32)
+        yield rows
         if number < rounds:
-            metric = fit.learn()
+            metric = rows.learn(shape, right)
+
+
+def learn_metric(z: Floats, right: Floats, w: Floats, shape: KernelShape, rounds: int) -> Metric:
+    """The metric after so many rounds."""
+    if rounds == 0:
+        return Metric.even(z.shape[1])
+    *_, rows = learn_rounds(z, right, w, shape, rounds - 1)
+    return rows.learn(shape, right)

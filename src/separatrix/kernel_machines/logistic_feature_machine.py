@@ -28,7 +28,7 @@ from separatrix.kernel_machines.kernel_logistic import (
     by_factor,
     fit_scores,
 )
-from separatrix.kernel_machines.learned_metric import ColumnMaps, KernelFit, learn_rounds
+from separatrix.kernel_machines.learned_metric import KernelFit, MetricCenters, learn_rounds
 from separatrix.kernel_machines.metric_search import (
     ALPHAS,
     MetricSearch,
@@ -38,6 +38,7 @@ from separatrix.kernel_machines.metric_search import (
     search_of,
 )
 from separatrix.kernel_machines.recursive_feature_machine import (
+    CHOOSING_FOLDS,
     DistinctRows,
     RecursiveFeatureMachine,
     indicators,
@@ -46,8 +47,8 @@ from separatrix.mixins import ClassifierMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import Encoding, to_array
-from separatrix.selection.folds import CV, DEFAULT_FOLDS
-from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
+from separatrix.selection.folds import CV
+from separatrix.selection.tuning import Tuning, TuningData, require_classes
 from separatrix.threads import on_one_blas_thread, parallel_map
 
 #: Values of λ in units of the kernel's variance, from strong to hardly any shrinkage.
@@ -75,7 +76,9 @@ def follow_penalties(
 ) -> PenaltyPath:
     """Penalties for the kernel that was found without each fold, the largest first.
 
-    The path ends where the loss of all folds has risen: less shrinkage would be worse still.
+    A penalty is the best of those before a loss that has risen: less shrinkage would be worse
+    still. For a fold that is the loss of the others, and no further penalty is computed once the
+    losses of all have risen, those without each fold and that of all folds.
     """
     fits = parallel_map(
         lambda fold: FoldPath.of(search, found, fold), list(range(len(search.folds)))
@@ -86,12 +89,24 @@ def follow_penalties(
     for alpha in alphas:
         made.append(parallel_map(partial(FoldPath.next, alpha=alpha), fits))
         losses.append(np.array([f.loss(p) for f, p in zip(fits, made[-1], strict=True)]))
-        if len(losses) > 1 and losses[-1] @ weights > losses[-2] @ weights:
+        if _first_minima(_sums(np.array(losses), weights)).max() < len(losses) - 1:
             break
     table = np.array(losses)
-    best, by_fold = best_by_fold(table, weights)
+    best, *by_fold = _first_minima(_sums(table, weights)).tolist()
     p = np.concatenate([made[by_fold[fold]][fold] for fold in range(len(fits))])
-    return PenaltyPath(tuple(alphas[: len(table)]), table, best, by_fold, p)
+    return PenaltyPath(tuple(alphas[: len(table)]), table, best, np.array(by_fold), p)
+
+
+def _sums(losses: Floats, weights: Floats) -> Floats:
+    """Loss of all folds, and of those other than each: (penalties, 1 + folds)."""
+    total = losses @ weights
+    return np.column_stack([total, total[:, None] - losses * weights])
+
+
+def _first_minima(sums: Floats) -> Ints:
+    """The last place of every column before it rises."""
+    rises = np.vstack([sums[1:] > sums[:-1], np.ones((1, sums.shape[1]), dtype=bool)])
+    return np.asarray(rises.argmax(axis=0))
 
 
 @dataclass
@@ -110,21 +125,17 @@ class FoldPath:
     @classmethod
     def of(cls, search: MetricSearch, found: SearchResult, fold: int) -> FoldPath:
         """With the kernel that was found without the fold."""
-        test, kernel = found.tests[fold], found.kernels[fold]
+        test, point = found.tests[fold], found.points[found.by_fold[fold]]
         part = search.mapped(fold, test, found.n_train)
-        fit = KernelFit(kernel, kernel.prepare(part.z), part.right, part.w)
-        new = fit.centers.values(fit.centers.rows(part.new))
+        *_, rows = learn_rounds(part.z, part.right, part.w, point.shape, point.rounds)
+        fit = rows.fit(point.shape, part.right)
         hot = search.y[test]
         truth = hot[:, 0] if hot.shape[1] == 1 else hot.argmax(axis=1)
         return cls(
-            _whole(fit),
-            fit.unit,
-            part.right + part.center,
-            part.w,
-            new,
-            truth.astype(np.int64),
-            search.w[test],
-        )
+            fit.gram.astype(np.float64), fit.unit, part.right + part.center, part.w,
+            rows.values(point.shape, rows.distances(part.new)).astype(np.float64),
+            truth.astype(np.int64), search.w[test],
+        )  # fmt: skip
 
     def next(self, alpha: float) -> Floats:
         """Probabilities at the next penalty of the path."""
@@ -136,12 +147,6 @@ class FoldPath:
     def loss(self, p: Floats) -> float:
         """Mean log loss."""
         return float(self.w @ -np.log(p[np.arange(len(p)), self.truth]) / self.w.sum())
-
-
-def _whole(fit: KernelFit) -> Floats:
-    """K, both halves, in double precision."""
-    k = np.asarray(fit.gram, dtype=np.float64)
-    return np.asarray(k + np.tril(k, -1).T)
 
 
 def class_probabilities(scores: Floats) -> Floats:
@@ -175,7 +180,7 @@ class LogisticRecursiveFeatureMachine(ClassifierMixin, RecursiveFeatureMachine):
     rounds : int or None, default=None
         Updates of the metric; 0 leaves it even.
     class_weight : dict, "balanced" or None, default=None
-    cv : int, splitter or iterable of (train, test), default=5
+    cv : int, splitter or iterable of (train, test), default=3
         Folds that choose; of a number, rows of each class are dealt to them in turn.
 
     Attributes
@@ -219,7 +224,7 @@ class LogisticRecursiveFeatureMachine(ClassifierMixin, RecursiveFeatureMachine):
     alpha: float | None = None
     rounds: int | None = None
     class_weight: Any = None
-    cv: CV = DEFAULT_FOLDS
+    cv: CV = CHOOSING_FOLDS
 
     @reads_tables
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -246,24 +251,23 @@ class LogisticRecursiveFeatureMachine(ClassifierMixin, RecursiveFeatureMachine):
         return {**super()._choices(), "alphas": ALPHAS}
 
     def _search(self, search: MetricSearch, _: DistinctRows) -> SearchPoint:
-        found = search.find()
+        found = search.choose()
         path = follow_penalties(search, found, self._alphas)
         points = [replace(found.points[found.best], alpha=a) for a in path.alphas]
         self._state_search([p.named() for p in points], path.losses)
         return points[path.best]
 
     def _fit_point(self, rows: DistinctRows, point: SearchPoint) -> None:
-        self.columns_ = ColumnMaps.of(rows.x, rows.w)
-        z = self.columns_.apply(rows.x)
-        right = rows.y - rows.w @ rows.y / rows.w.sum()
-        *_, fit = learn_rounds(z, right, rows.w, point.shape, point.rounds)
-        lam, gram = point.alpha * fit.unit, _whole(fit)
+        z, kernel = self._learn_kernel(rows, rows.y - rows.w @ rows.y / rows.w.sum(), point)
+        centers = kernel.prepare(z)
+        fit = KernelFit(centers.gram(), rows.y, rows.w)
+        lam, gram = point.alpha * fit.unit, fit.gram + np.tril(fit.gram, -1).T
         problem = ClassScores(rows.y, rows.w / lam, gram)
         solved = fit_scores(problem, by_factor(gram, problem.cost))
-        self._keep_metric(fit, point, fit.centers.middle, z)
+        self.middle_, self.centers_ = centers.middle, z
         self.alpha_, self.n_iter_ = lam, solved.steps
         self.dual_coef_, self.intercept_ = solved.coef, solved.offset
-        self.certificate_ = _certify(problem, fit, solved, lam, point.rounds)
+        self.certificate_ = _certify(problem, centers, solved, lam, point.rounds)
 
     @on_one_blas_thread
     def tune(self, data: TuningData) -> Tuning:
@@ -309,11 +313,11 @@ class LogisticRecursiveFeatureMachine(ClassifierMixin, RecursiveFeatureMachine):
 
 
 def _certify(
-    problem: ClassScores, fit: KernelFit, solved: KernelLogisticFit, lam: float, rounds: int
+    problem: ClassScores, centers: MetricCenters, solved: KernelLogisticFit, lam: float, rounds: int
 ) -> Certificate:
     """The gap in units of the objective, from kernel values that are computed again."""
     a, b = solved.coef, solved.offset
-    f = fit.centers.dot(fit.centers, a) + b
+    f = centers.dot(centers, a) + b
     primal = problem.loss(f) + 0.5 * float(np.vdot(a, f - b))
     p = problem.means(f)
     unbalanced = float(np.abs(problem.pull(p).sum(axis=0)) @ np.abs(b))

@@ -3,20 +3,21 @@
     θ = (τ, spread, rounds, λ),      θ̂ = argmin Σ over folds of ‖y − ŷ_θ(x)‖²
 
 The columns' maps, the metric of every round and the fit come from the training rows of a fold
-alone: the leave-one-out errors of a metric that has seen the left-out row are far too small. The
-shapes of the kernel (τ and spread) are compared on a part of the rows; all rows, or as many as the
-work allows, then choose rounds and λ for the best. What predicts a fold is chosen on the others.
+alone: the leave-one-out errors of a metric that has seen the left-out row are far too small. First
+the shapes of the kernel (τ and spread) are compared on a few rows, with λ in steps of ten, all in
+one metric learned with the first of them. Then as many rows as the work allows choose rounds and λ
+for the best shape, which learns its own metric. What predicts a fold is chosen on the others.
 
 Operations of one fit of m rows of d columns with k targets, of its metric, and of q predictions:
 
     p = 60 + 6 d for the kernel value of two rows
-    m² p + λs m³/6 + min(m, 2000) m (p + 4 k (d + 1)) + 11 d³ + q m (p + 2 k λs)
+    m² p + λs m³/6 + s m (p + 4 k (d + 1)) + 11 d³ + q m (p + 2 k λs),   s = max(300, 2 d) at most m
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ from separatrix.kernel_machines.learned_metric import (
     AVERAGED,
     ColumnMaps,
     KernelShape,
-    MetricKernel,
     learn_rounds,
+    spread_rows,
 )
 from separatrix.rows.schema import to_array
 from separatrix.selection.folds import Folds
@@ -42,18 +43,19 @@ SHAPES = (
     KernelShape(0.5, 6.0),
     KernelShape(0.0, 6.0),
 )
-#: Values of λ in units of the kernel's variance: from interpolation to noise only.
-ALPHAS = (0.004, 0.02, 0.1, 0.5, 2.5, 12.5)
+#: Values of λ in units of the kernel's variance: from interpolation to noise only. The best and its
+#: neighbors at a third and three times of it are compared again on more rows.
+ALPHAS, FINER = (0.01, 0.1, 1.0, 10.0), 3.0
 #: Rounds that are compared: later ones change the metric little.
 ROUNDS = 3
-#: Training rows of a fold on which shapes are compared, at most; and the fewest of any comparison.
-FIRST, FEWEST_ROWS = 500, 100
+#: Training rows and test rows of a fold on which shapes are compared, at most, and their round.
+FIRST, FIRST_TESTS, FIRST_ROUND = 200, 300, 1
+#: Training rows of a fold, at least.
+FEWEST_ROWS = 100
 #: Operations for a pair of rows: beside those of its columns, and of each column.
 PAIR, COLUMN = 60.0, 6.0
 #: Operations of the root of a metric over d³: an eigendecomposition and a product.
 ROOT = 11.0
-#: Values of λ that are compared for the best shape.
-NEARBY = 3
 #: Rows that are predicted in all folds whatever they cost: fewer decide too little.
 FEWEST_QUERIES = 500
 
@@ -78,8 +80,7 @@ class SearchPoint:
 class SearchResult:
     """Losses of all points on every fold, the chosen ones, and predictions out of fold (n x k).
 
-    ``tests`` are the rows that were predicted in each fold, ``kernels`` those that predicted them,
-    learned from so many training rows.
+    ``tests`` are the rows that were predicted in each fold, from so many training rows.
     """
 
     points: tuple[SearchPoint, ...]
@@ -88,7 +89,6 @@ class SearchResult:
     by_fold: Ints
     predictions: Floats
     tests: tuple[Ints, ...]
-    kernels: tuple[MetricKernel, ...]
     n_train: int
 
     @property
@@ -119,24 +119,39 @@ class MetricSearch:
     alphas: Sequence[float] = ALPHAS
 
     def find(self) -> SearchResult:
-        """Shapes on a part of the rows, then rounds and λ on all that can be afforded."""
-        largest = max(len(train) for train, _ in self.folds.pairs)
-        most = self._affordable(1, NEARBY)
-        first = min(FIRST, self._affordable(len(self.shapes), len(self.alphas)), most, largest)
-        if min(largest, most) <= 1.5 * first:  # hardly fewer rows: one comparison is enough
-            first = min(largest, most)
-        compared = [
-            SearchPoint(s, r, a) for s in self.shapes for r in self.rounds for a in self.alphas
-        ]
-        found = self._compare(compared, first)
-        if first == min(largest, most):
-            return found
-        nearby: dict[SearchPoint, None] = {}
-        for i in {found.best, *found.by_fold.tolist()}:
-            at = list(self.alphas).index(found.points[i].alpha)
-            for a in self.alphas[max(at - 1, 0) : at + 2]:
-                nearby |= {SearchPoint(found.points[i].shape, r, a): None for r in self.rounds}
-        return self._compare(list(nearby), most, found)
+        """Rounds and λ for the best shape, and for those that the folds choose for one another."""
+        first, most = self._screen(), self._affordable(1, 3)
+        points: dict[SearchPoint, None] = {}
+        for i in dict.fromkeys([first.best, *first.by_fold.tolist()]):
+            points |= dict.fromkeys(self._nearby(first.points[i]))
+        return self._compare(list(points), most, first)
+
+    def choose(self) -> SearchResult:
+        """The same for the best shape alone: no fold is judged by the predictions."""
+        first = self._screen()
+        alone = replace(first, by_fold=np.full_like(first.by_fold, first.best))
+        nearby = self._nearby(first.points[first.best])
+        return self._compare(nearby, self._affordable(1, 3), alone)
+
+    def _screen(self) -> SearchResult:
+        """Shapes and λ on a few rows, in one metric; rounds are not compared."""
+        number = min(FIRST_ROUND, max(self.rounds))
+        number = number if number in self.rounds else min(self.rounds)
+        points = [SearchPoint(s, number, a) for s in self.shapes for a in self.alphas]
+        if len(points) == 1:
+            k = len(self.folds)
+            return SearchResult(
+                tuple(points), np.zeros((1, k)), 0, np.zeros(k, np.int64), np.zeros((0, 0)), (), 0
+            )
+        most = min(FIRST, self._affordable(len(self.shapes), len(self.alphas)))
+        return self._compare(points, most)
+
+    def _nearby(self, point: SearchPoint) -> list[SearchPoint]:
+        """All rounds of its shape, with λ and its neighbors."""
+        near = (point.alpha,)
+        if len(self.alphas) > 1:
+            near = (point.alpha / FINER, point.alpha, point.alpha * FINER)
+        return [SearchPoint(point.shape, r, a) for r in self.rounds for a in near]
 
     def _affordable(self, shapes: int, alphas: int) -> int:
         """Training rows of a fold with which so many shapes and λ are within the work."""
@@ -168,49 +183,48 @@ class MetricSearch:
         """Losses of points on every fold; shapes of a fold are those chosen ``before``."""
         shapes = list(dict.fromkeys(point.shape for point in points))
         values = {shape: self._alphas_of(points, shape) for shape in shapes}
-        tests = self._queries(len(shapes), max(map(len, values.values())), most)
+        rounds = sorted({point.rounds for point in points})
+        if before is None:
+            tests = [test[spread_rows(len(test), FIRST_TESTS)] for _, test in self.folds.pairs]
+            groups = [shapes]
+        else:
+            tests = self._queries(len(shapes), max(map(len, values.values())), most)
+            groups = [[shape] for shape in shapes]
         folds = parallel_map(lambda fold: self.mapped(fold, tests[fold], most), range(len(tests)))
-        tasks = [(fold, shape) for shape in shapes for fold in range(len(folds))]
+        tasks = [(fold, group) for group in range(len(groups)) for fold in range(len(folds))]
         parts = parallel_map(
-            lambda task: self._predict(folds[task[0]], task[1], values[task[1]]), tasks
+            lambda task: _predict(folds[task[0]], groups[task[1]], rounds, values), tasks
         )
-        made = dict(zip(tasks, parts, strict=True))
+        made = [
+            {k: v for (i, _), part in zip(tasks, parts, strict=True) if i == fold
+             for k, v in part.items()}
+            for fold in range(len(folds))
+        ]  # fmt: skip
         losses = np.empty((len(points), len(self.folds)))
         for i, point in enumerate(points):
             for fold, test in enumerate(tests):
-                guess = self._of_point(made[fold, point.shape], values[point.shape], point)
                 w = self.w[test]
-                losses[i, fold] = w @ ((self.y[test] - guess) ** 2).sum(axis=1) / w.sum()
-        allowed = np.ones(losses.shape, dtype=bool)
-        chosen_shape = None
+                error = self.y[test] - made[fold][point]
+                losses[i, fold] = w @ (error**2).sum(axis=1) / w.sum()
+        allowed, total_allowed = np.ones(losses.shape, dtype=bool), np.ones(len(points), dtype=bool)
         if before is not None:  # each fold keeps the shape that the others chose
             chosen = [before.points[i].shape for i in before.by_fold]
             allowed = np.array([[p.shape == s for s in chosen] for p in points])
-            chosen_shape = before.points[before.best].shape
+            best = before.points[before.best].shape
+            total_allowed = np.array([p.shape == best for p in points])
         weights = np.array([self.w[test].sum() for test in tests])
         others = (losses @ weights)[:, None] - losses * weights
         by_fold = np.where(allowed, others, np.inf).argmin(axis=0)
-        total = losses @ weights
-        if chosen_shape is not None:
-            total = np.where([p.shape == chosen_shape for p in points], total, np.inf)
-        predictions, kernels = [], []
-        for fold in range(len(tests)):
-            point = points[by_fold[fold]]
-            kernels.append(made[fold, point.shape][1][list(self.rounds).index(point.rounds)])
-            predictions.append(self._of_point(made[fold, point.shape], values[point.shape], point))
+        total = np.where(total_allowed, losses @ weights, np.inf)
+        predictions = [made[fold][points[i]] for fold, i in enumerate(by_fold)]
         return SearchResult(
             tuple(points), losses, int(total.argmin()), by_fold,
-            np.concatenate(predictions), tuple(tests), tuple(kernels), most,
+            np.concatenate(predictions), tuple(tests), most,
         )  # fmt: skip
 
     @staticmethod
     def _alphas_of(points: list[SearchPoint], shape: KernelShape) -> list[float]:
         return sorted({point.alpha for point in points if point.shape == shape})
-
-    def _of_point(
-        self, made: tuple[Floats, list[MetricKernel]], alphas: list[float], point: SearchPoint
-    ) -> Floats:
-        return np.asarray(made[0][list(self.rounds).index(point.rounds), alphas.index(point.alpha)])
 
     def mapped(self, fold: int, test: Ints, most: int) -> MappedFold:
         """Training rows of a fold, so many at most, and test rows."""
@@ -225,25 +239,6 @@ class MetricSearch:
         center = w @ self.y[train] / w.sum()
         return MappedFold(maps.apply(x), self.y[train] - center, w, center, new)
 
-    def _predict(
-        self, fold: MappedFold, shape: KernelShape, alphas: list[float]
-    ) -> tuple[Floats, list[MetricKernel]]:
-        """ŷ of the test rows of a fold for all rounds and λ: (rounds, λ, rows, k); and kernels."""
-        k, out, kernels = len(fold.center), [], []
-        for number, fit in enumerate(
-            learn_rounds(fold.z, fold.right, fold.w, shape, max(self.rounds), np.float32)
-        ):
-            if number not in self.rounds:
-                continue
-            solved = [fit.solve(alpha) for alpha in alphas]
-            coef = np.concatenate([coef for coef, _ in solved], axis=1)
-            values = fit.centers.dot(fit.centers.rows(fold.new), coef.astype(np.float32))
-            values = values.reshape(len(fold.new), len(alphas), k).transpose(1, 0, 2)
-            offsets = np.array([offset for _, offset in solved])[:, None, :]
-            out.append(values + (offsets + fold.center))
-            kernels.append(fit.kernel)
-        return np.array(out, dtype=np.float64), kernels
-
 
 @dataclass(frozen=True)
 class MappedFold:
@@ -256,6 +251,29 @@ class MappedFold:
     new: Floats
 
 
+def _predict(
+    fold: MappedFold,
+    shapes: list[KernelShape],
+    rounds: list[int],
+    alphas: dict[KernelShape, list[float]],
+) -> dict[SearchPoint, Floats]:
+    """ŷ of the test rows (n x k); the first of the shapes learns the metric."""
+    k, predictions = len(fold.center), {}
+    for number, rows in enumerate(learn_rounds(fold.z, fold.right, fold.w, shapes[0], rounds[-1])):
+        if number not in rounds:
+            continue
+        distances = rows.distances(fold.new)
+        for shape in shapes:
+            fit = rows.fit(shape, fold.right)
+            solved = [fit.solve(alpha) for alpha in alphas[shape]]
+            coef = np.concatenate([coef for coef, _ in solved], axis=1).astype(np.float32)
+            values = (rows.values(shape, distances) @ coef).astype(np.float64)
+            for i, (alpha, (_, offset)) in enumerate(zip(alphas[shape], solved, strict=True)):
+                guess = values[:, i * k : (i + 1) * k] + (offset + fold.center)
+                predictions[SearchPoint(shape, number, alpha)] = guess
+    return predictions
+
+
 def prediction_operations(d: int, k: int, alphas: int) -> float:
     """Of one kernel value, and its products with the coefficients."""
     return PAIR + COLUMN * d + 2.0 * k * alphas
@@ -264,7 +282,7 @@ def prediction_operations(d: int, k: int, alphas: int) -> float:
 def fit_operations(m: int, d: int, k: int, alphas: int) -> float:
     """Of one fit of m rows for so many λ, and its metric; single precision counts half."""
     pair = PAIR + COLUMN * d
-    gradients = min(m, AVERAGED) * m * (pair + 4.0 * k * (d + 1.0))
+    gradients = min(m, max(AVERAGED, 2 * d)) * m * (pair + 4.0 * k * (d + 1.0))
     return m**2 * pair + alphas * m**3 / 6.0 + gradients + ROOT * float(d) ** 3
 
 

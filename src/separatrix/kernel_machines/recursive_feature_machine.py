@@ -21,13 +21,14 @@ from separatrix.estimators.class_labels import coded_rows
 from separatrix.formula import nodes
 from separatrix.kernel_machines.centers import fit_centers
 from separatrix.kernel_machines.learned_metric import (
+    AVERAGED,
     EXPONENT,
     ColumnMaps,
     KernelFit,
     KernelShape,
     MetricCenters,
     MetricKernel,
-    learn_rounds,
+    learn_metric,
     spread_rows,
 )
 from separatrix.kernel_machines.metric_search import (
@@ -38,6 +39,7 @@ from separatrix.kernel_machines.metric_search import (
     SearchPoint,
     SearchResult,
     find_metric,
+    fit_operations,
 )
 from separatrix.kernels import Laplace
 from separatrix.messages import InputError
@@ -53,15 +55,17 @@ from separatrix.probability.calibrations import SigmoidMap, fit_platt
 from separatrix.probability.roc import BinaryScores
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Encoding, identity, to_array
-from separatrix.selection.folds import CV, DEFAULT_FOLDS, Folds, folds_of
-from separatrix.selection.tuning import THOROUGH, Tuning, TuningData, require_classes
+from separatrix.selection.folds import CV, Folds, folds_of
+from separatrix.selection.tuning import Tuning, TuningData, require_classes
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 
 #: Rows up to which the fit is exact: K in double precision is then at most 800 megabytes, twice.
 EXACT = 10_000
-#: MetricCenters of fits to more rows, and rows on which their metric is learned.
-CENTERS, LEARNED_FROM = 4_000, 5_000
+#: Centers of fits to more rows, and rows on which a metric is learned, at most.
+CENTERS, LEARNED_FROM = 4_000, 2_000
+#: Folds that choose: kernels and rounds differ by more than two further folds would show.
+CHOOSING_FOLDS = 3
 #: What is taken where there are too few rows to choose.
 USUAL = SearchPoint(KernelShape(0.5, 2.0), 1, 0.1)
 #: Relative duality gap of an exact fit given its metric; relative residual of one with centers.
@@ -167,13 +171,21 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             given["rounds"] = self.rounds
             return point_of({n: usual[n] if v is None else v for n, v in given.items()})
         search = MetricSearch(
-            rows.x, rows.y, rows.w, rows.folds(k), rows.spread, THOROUGH, **choices
+            rows.x, rows.y, rows.w, rows.folds(k), rows.spread, self._work(rows), **choices
         )
         return self._search(search, rows)
 
+    def _work(self, rows: DistinctRows) -> float:
+        """Operations of a choice: half a second, or a quarter of those of the fit if that is more.
+
+        Half a second is seldom more than what 800 rows in three folds take.
+        """
+        n = min(len(rows.w), EXACT)
+        return max(5e9, 0.25 * fit_operations(n, rows.x.shape[1], rows.y.shape[1], 1))
+
     def _search(self, search: MetricSearch, rows: DistinctRows) -> SearchPoint:
         """The best of what is compared."""
-        found = search.find()
+        found = search.find() if self._calibrates else search.choose()
         self._learn_from(found, rows)
         self._state_search([p.named() for p in found.points], found.losses * rows.unit**2)
         return found.points[found.best]
@@ -227,68 +239,41 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _fit_point(self, rows: DistinctRows, point: SearchPoint) -> None:
         """The fit with chosen parameters: exact, or with centers on many rows."""
-        n, w = len(rows.w), rows.w
-        self.columns_ = ColumnMaps.of(rows.x, w)
-        z = self.columns_.apply(rows.x)
-        mean = w @ rows.y / w.sum()
-        right, unit = rows.y - mean, rows.unit
-        exact = n <= self.max_exact
-        some = np.arange(n) if exact else spread_rows(n, min(LEARNED_FROM, int(self.max_exact)))
-        *_, fit = learn_rounds(z[some], right[some], w[some], point.shape, point.rounds)
-        lam = point.alpha * fit.unit
-        found = f"The metric was found in {point.rounds} rounds and is not claimed to be optimal."
-        if exact:
-            (coef, offset), centers, where = fit.solve(point.alpha), fit.centers, z
-            mean = mean + offset
-            primal, gap = _gap(fit, coef, offset, lam)
-            certificate = Certificate(
-                "Kernel ridge regression, exact given its metric",
-                primal=primal * unit**2,
-                dual=(primal - gap) * unit**2,
-                gap=gap * unit**2,
-                tolerance=TOLERANCE,
-                scale=float(w @ (right**2).sum(axis=1)) * unit**2,
-                scale_of="the sum of squares about the mean",
-                notes=(found,),
-                promised=("gap",),
-            )
-        else:
-            chosen = spread_rows(n, min(CENTERS, int(self.max_exact)))
-            where = z[chosen]
-            solved = fit_centers(fit.kernel, z, right, w, where, lam)
-            coef, centers = solved.coef, solved.centers
-            certificate = Certificate(
-                f"Kernel ridge regression on {len(chosen):,} of {n:,} rows as centers, given its "
-                "metric, by conjugate gradients",
-                primal=solved.objective * unit**2,
-                kkt=solved.residual,
-                tolerance=TOLERANCE_OF_CENTERS,
-                notes=(found, f"It was learned from {len(some):,} rows."),
-                promised=("kkt",),
-            )
-        self._keep_metric(fit, point, centers.middle, where)
-        self.alpha_ = lam
-        self.dual_coef_ = coef * unit
-        self.intercept_ = mean * unit + rows.center
+        mean = rows.w @ rows.y / rows.w.sum()
+        right = rows.y - mean
+        z, kernel = self._learn_kernel(rows, right, point)
+        exact = len(z) <= self.max_exact
+        some = np.arange(len(z)) if exact else spread_rows(len(z), min(CENTERS, self.max_exact))
+        fit = _fit_rows_exactly if exact else _fit_to_centers
+        coef, offset, self.alpha_, certificate = fit(kernel, z, right, rows, some, point)
+        self.middle_, self.centers_ = z[some].mean(axis=0), z[some]
+        self.dual_coef_ = coef * rows.unit
+        self.intercept_ = (mean + offset) * rows.unit + rows.center
         self.certificate_ = certificate
 
-    def _keep_metric(
-        self, fit: KernelFit, point: SearchPoint, middle: Floats, centers: Floats
-    ) -> None:
-        """The metric that was learned, its directions, and the rows that are centers."""
-        kernel, shape = fit.kernel, point.shape
+    def _learn_kernel(
+        self, rows: DistinctRows, right: Floats, point: SearchPoint
+    ) -> tuple[Floats, MetricKernel]:
+        """Mapped rows, and the kernel of the metric that is learned from them."""
+        self.columns_ = ColumnMaps.of(rows.x, rows.w)
+        z, shape = self.columns_.apply(rows.x), point.shape
+        some = spread_rows(len(z), LEARNED_FROM)
+        metric = learn_metric(z[some], right[some], rows.w[some], shape, point.rounds)
+        kernel = MetricKernel.of(metric, shape, z, rows.w)
         self.rounds_, self.share_, self.spread_ = point.rounds, shape.share, shape.spread
-        self.metric_, self.turn_, self.scale_ = kernel.metric, kernel.turn, kernel.scale
-        self.middle_, self.centers_ = middle, centers
-        e, v = np.linalg.eigh(self.metric_)
-        v = v * np.where(v[np.abs(v).argmax(axis=0), np.arange(len(v))] < 0.0, -1.0, 1.0)
-        self.eigenvalues_, self.eigenvectors_ = e[::-1].copy(), v[:, ::-1].copy()
+        self.metric_, self.turn_, self.scale_ = metric.matrix, kernel.turn, kernel.scale
+        e, v = metric.e, metric.v
+        if not len(e):
+            e, v = np.full(len(v), metric.rest), np.eye(len(v))
+        signs = np.where(v[np.abs(v).argmax(axis=0), np.arange(len(e))] < 0.0, -1.0, 1.0)
+        self.eigenvalues_, self.eigenvectors_ = e, v * signs
+        return z, kernel
 
     # -- predictions
 
     @property
     def _kernel(self) -> MetricKernel:
-        return MetricKernel(self.metric_, self.share_, self.turn_, self.scale_)
+        return MetricKernel(self.share_, self.turn_, self.scale_)
 
     def _values(self, X: Any) -> Floats:
         """f of new rows (n x k)."""
@@ -360,14 +345,62 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return nodes.WeightedSum(tuple(parts), np.ones(2), names=names)
 
 
-def _gap(fit: KernelFit, coef: Floats, offset: Floats, lam: float) -> tuple[float, float]:
+Fitted = tuple[Floats, Floats, float, Certificate]
+
+
+def _fit_rows_exactly(
+    kernel: MetricKernel, z: Floats, right: Floats, rows: DistinctRows, _: Ints, point: SearchPoint
+) -> Fitted:
+    """Coefficients and offsets with every row as a center, λ, and the certificate."""
+    centers = kernel.prepare(z)
+    fit = KernelFit(centers.gram(), right, rows.w)
+    lam, unit = point.alpha * fit.unit, rows.unit**2
+    coef, offset = fit.solve(point.alpha)
+    primal, gap = _gap(centers, right, rows.w, coef, offset, lam)
+    certificate = Certificate(
+        "Kernel ridge regression, exact given its metric",
+        primal=primal * unit, dual=(primal - gap) * unit, gap=gap * unit,
+        tolerance=TOLERANCE, scale=float(rows.w @ (right**2).sum(axis=1)) * unit,
+        scale_of="the sum of squares about the mean",
+        notes=_say_metric(point, len(z)), promised=("gap",),
+    )  # fmt: skip
+    return coef, offset, lam, certificate
+
+
+def _fit_to_centers(
+    kernel: MetricKernel, z: Floats, right: Floats, rows: DistinctRows, some: Ints,
+    point: SearchPoint,
+) -> Fitted:  # fmt: skip
+    """The same with some rows as centers, which are known to a residual."""
+    few = spread_rows(len(z), AVERAGED)
+    unit = KernelFit(kernel.prepare(z[few]).gram(), right[few], rows.w[few]).unit
+    lam = point.alpha * unit
+    solved = fit_centers(kernel, z, right, rows.w, z[some], lam)
+    certificate = Certificate(
+        f"Kernel ridge regression on {len(some):,} of {len(z):,} rows as centers, given its "
+        "metric, by conjugate gradients",
+        primal=solved.objective * rows.unit**2, kkt=solved.residual,
+        tolerance=TOLERANCE_OF_CENTERS, notes=_say_metric(point, len(z)), promised=("kkt",),
+    )  # fmt: skip
+    return solved.coef, np.zeros(right.shape[1]), lam, certificate
+
+
+def _say_metric(point: SearchPoint, n: int) -> tuple[str, ...]:
+    learned = f" It was learned from {LEARNED_FROM:,} rows." if n > LEARNED_FROM else ""
+    found = f"The metric was found in {point.rounds} rounds and is not claimed to be optimal."
+    return (found + learned,)
+
+
+def _gap(
+    centers: MetricCenters, right: Floats, w: Floats, coef: Floats, offset: Floats, lam: float
+) -> tuple[float, float]:
     """Objective Σ w ‖y − f − b‖² + λ ‖f‖² and its duality gap.
 
     With ρ = y − b − K a − λ W⁻¹ a the gap is Σ w ρ², where λ a sums to zero: what it sums to, times
     the offset that would undo it, is added. Kernel values are computed again.
     """
-    w, values = fit.w, fit.centers.dot(fit.centers, coef)
-    error = fit.right - values - offset
+    values = centers.dot(centers, coef)
+    error = right - values - offset
     residual = error - lam * coef / w[:, None]
     primal = float((w @ error**2).sum() + lam * np.vdot(coef, values))
     feasible = lam * np.abs(coef.sum(axis=0)) @ np.abs(error).max(axis=0)
@@ -394,8 +427,8 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
 
     Columns are standardized, those with outliers ranked, and columns of two values become 0 and 1.
     What is None is chosen by cross-validation with the metric learned inside each training fold.
-    The fit is exact, given its metric, up to ``max_exact`` rows; of more the metric is learned on
-    5,000 and all are fitted with 4,000 centers, by preconditioned conjugate gradients.
+    The metric is learned on 2,000 rows at most. The fit is exact, given its metric, up to
+    ``max_exact`` rows; more are fitted with 4,000 centers, by preconditioned conjugate gradients.
 
     Parameters
     ----------
@@ -407,7 +440,7 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
         λ, in multiples of the mean of 1 − κ over pairs of rows.
     rounds : int or None, default=None
         Updates of the metric; 0 leaves it even.
-    cv : int, splitter or iterable of (train, test), default=5
+    cv : int, splitter or iterable of (train, test), default=3
         Folds that choose; of a number, rows are dealt to them in the order of the target.
     max_exact : int, default=10000
         Rows up to which the fit is exact.
@@ -416,8 +449,9 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
     ----------
     metric_ : ndarray of shape (d, d)
         M, of trace one, in the coordinates of the mapped columns.
-    eigenvalues_, eigenvectors_ : ndarray of shape (d,) and (d, d)
+    eigenvalues_, eigenvectors_ : ndarray of shape (r,) and (d, r)
         Those of M, the largest first: the directions in which f varies. See :meth:`directions`.
+        Where columns outnumber gradients all others have the least eigenvalue, and are left out.
     rounds_, alpha_, share_, spread_ : int and float
         What was chosen; ``alpha_`` is λ itself.
     cv_results_ : dict of ndarray
@@ -459,7 +493,7 @@ class RecursiveFeatureMachineRegressor(RegressorMixin, RecursiveFeatureMachine):
     spread: float | None = None
     alpha: float | None = None
     rounds: int | None = None
-    cv: CV = DEFAULT_FOLDS
+    cv: CV = CHOOSING_FOLDS
     max_exact: int = EXACT
 
     @reads_tables
@@ -549,7 +583,7 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
     rounds : int or None, default=None
         Updates of the metric; 0 leaves it even.
     class_weight : dict, "balanced" or None, default=None
-    cv : int, splitter or iterable of (train, test), default=5
+    cv : int, splitter or iterable of (train, test), default=3
         Folds that choose and calibrate; of a number, rows of each class are dealt to them in turn.
     max_exact : int, default=10000
         Rows up to which the fit is exact.
@@ -595,7 +629,7 @@ class RecursiveFeatureMachineClassifier(ClassifierMixin, RecursiveFeatureMachine
     alpha: float | None = None
     rounds: int | None = None
     class_weight: Any = None
-    cv: CV = DEFAULT_FOLDS
+    cv: CV = CHOOSING_FOLDS
     max_exact: int = EXACT
 
     @reads_tables
