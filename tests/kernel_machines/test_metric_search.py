@@ -8,6 +8,7 @@ from scipy import sparse
 
 import separatrix as sx
 from separatrix.catalogue import DECLARATIONS
+from separatrix.kernel_machines.learned_metric import FLOOR, LearnedMetric
 from separatrix.kernel_machines.metric_search import FEWEST_QUERIES
 from separatrix.selection.folds import Folds
 from separatrix.selection.tuning import TuningData
@@ -48,3 +49,29 @@ def test_a_metric_of_many_columns_is_left_out_of_studies(task: str) -> None:
     few, many = (Size(3_000, d, 1, work=2e10) for d in (100, 500))
     assert not candidate.reason_against(few)
     assert "operations" in candidate.reason_against(many)
+
+
+def test_a_metric_of_few_gradients_is_that_of_its_definition() -> None:
+    gradients = np.random.default_rng(2).normal(size=(5, 40))
+    metric = LearnedMetric.of_gradients(gradients)
+    outer = gradients.T @ gradients
+    dense = (1.0 - FLOOR) * outer / np.trace(outer) + FLOOR * np.eye(40) / 40
+    assert metric.v.shape == (40, 5)
+    np.testing.assert_allclose(metric.matrix, dense, atol=1e-15)
+    np.testing.assert_allclose(metric.root @ metric.root, dense, atol=1e-15)
+    np.testing.assert_allclose(metric.diagonal, np.diagonal(dense), atol=1e-15)
+    z = np.random.default_rng(3).normal(size=(7, 40))
+    np.testing.assert_allclose(metric.turn(z), z @ metric.root, atol=1e-13)
+
+
+def test_columns_may_outnumber_rows_by_far() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(60, 2_000))
+    x[:, 0] *= 3.0
+    y = x[:, 0] + 0.1 * rng.normal(size=60)
+    model = sx.RecursiveFeatureMachineRegressor().fit(x, y)
+    assert model.certificate_.holds
+    assert model.metric_.trace() == pytest.approx(1.0)
+    [(share, loadings)] = model.directions(1)
+    assert share == pytest.approx(float(np.linalg.norm(model.metric_, 2)))
+    assert abs(loadings["x0"]) == max(map(abs, loadings.values()))

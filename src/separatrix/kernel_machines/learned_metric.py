@@ -16,7 +16,7 @@ Holzmüller, A. Radhakrishnan and M. Belkin, xRFM, 2025.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -111,7 +111,7 @@ def _column_map(x: Floats, w: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Metric:
+class LearnedMetric:
     """M = V diag(e − ε) Vᵀ + ε I of trace one, e the largest first, V with orthonormal columns."""
 
     e: Floats
@@ -119,12 +119,12 @@ class Metric:
     rest: float
 
     @classmethod
-    def even(cls, d: int) -> Metric:
+    def even(cls, d: int) -> LearnedMetric:
         """I/d."""
         return cls(np.zeros(0), np.zeros((d, 0)), 1.0 / d)
 
     @classmethod
-    def of_gradients(cls, gradients: Floats) -> Metric:
+    def of_gradients(cls, gradients: Floats) -> LearnedMetric:
         """Average outer product of gradients (m x d), with a floor, to trace one.
 
         Of fewer gradients than columns its eigenvectors come from their products with each other.
@@ -191,9 +191,9 @@ class MetricKernel:
     scale: Floats
 
     @classmethod
-    def of(cls, metric: Metric, shape: KernelShape, z: Floats, w: Floats) -> MetricKernel:
-        """Bandwidths from the mean distances of a thousand rows: known to a few per cent."""
-        some = spread_rows(len(z), 1_000)
+    def of(cls, metric: LearnedMetric, shape: KernelShape, z: Floats, w: Floats) -> MetricKernel:
+        """Bandwidths from the mean distances of 500 rows: known to a few per cent."""
+        some = spread_rows(len(z), 500)
         rows = MetricRows.of(metric, z[some], w[some])
         h, g = rows.bandwidths(shape)
         return cls(shape.share, metric.root / h, np.sqrt(metric.diagonal) / g)
@@ -214,32 +214,36 @@ def spread_rows(n: int, most: int) -> Ints:
     return np.linspace(0, n - 1, most).astype(np.int64)
 
 
-def _distances(u: Array, v: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """‖u − x‖ and Σ|v − y| of all pairs of rows."""
-    from separatrix.kernels.loops import absolute_differences
-
+def _round_distances(u: Array, x: Array) -> Array:
+    """‖u − x‖ of all pairs of rows."""
     square = u @ x.T
     square *= -2.0
     square += np.einsum("ij,ij->i", u, u)[:, None]
     square += np.einsum("ij,ij->i", x, x)
     np.maximum(square, 0.0, out=square)
-    city = np.empty_like(square)
+    return np.asarray(np.sqrt(square, out=square))
+
+
+def _column_distances(v: Array, y: Array) -> Array:
+    """Σ|v − y| of all pairs of rows."""
+    from separatrix.kernels.loops import absolute_differences
+
+    city = np.empty((len(v), len(y)), dtype=v.dtype)
     absolute_differences(city, v, np.ascontiguousarray(y.T), np.ones(v.shape[1], v.dtype))
-    return np.sqrt(square, out=square), city
+    return city
 
 
-def _kernel_values(tau: float, distance: Array, city: Array, h: float, g: float) -> Array:
-    """κ from both distances and bandwidths."""
-    along = _round_part(distance, h) if tau < 1.0 else None
+def _mix(tau: float, along: Callable[[], Array], columns: Callable[[], Array]) -> Array:
+    """κ from its parts, of which none is computed that has no share."""
     if tau == 0.0:
-        return along
-    columns = _column_part(city, g)
-    if along is None:
-        return columns
-    along *= 1.0 - tau
-    columns *= tau
-    along += columns
-    return along
+        return along()
+    values = columns()
+    if tau < 1.0:
+        values *= tau
+        other = along()
+        other *= 1.0 - tau
+        values += other
+    return values
 
 
 def _round_part(distance: Array, h: float) -> Array:
@@ -282,8 +286,12 @@ class MetricCenters:
 
     def values(self, x: MetricCenters, stop: int | None = None) -> Array:
         """κ of rows with the centers, up to one of them."""
-        distance, city = _distances(x.u, x.v, self.u[:stop], self.v[:stop])
-        return _kernel_values(self.kernel.share, distance, city, 1.0, 1.0)
+        u, v = self.u[:stop], self.v[:stop]
+        return _mix(
+            self.kernel.share,
+            lambda: _round_part(_round_distances(x.u, u), 1.0),
+            lambda: _column_part(_column_distances(x.v, v), 1.0),
+        )
 
     def dot(self, x: MetricCenters, coef: Array) -> Array:
         """Σⱼ κ(x, zⱼ) aⱼ, strip by strip."""
@@ -366,68 +374,103 @@ def _solve_ridge(gram: Array, penalty: Floats, right: Floats) -> tuple[Floats, F
 
 
 @dataclass(frozen=True, eq=False)
+class MetricPairs:
+    """Pairs of rows of ``u`` with those of ``x``, of ``v`` with ``y``: both distances, once."""
+
+    u: Array
+    v: Array
+    x: Array
+    y: Array
+
+    @cached_property
+    def distance(self) -> Array:
+        """‖x − z‖_M."""
+        return _round_distances(self.u, self.x)
+
+    @cached_property
+    def city(self) -> Array:
+        """Σⱼ √Mⱼⱼ |xⱼ − zⱼ|."""
+        return _column_distances(self.v, self.y)
+
+
+@dataclass(frozen=True, eq=False)
 class MetricRows:
     """Rows with all of their distances in a metric, from which kernels of any shape are made."""
 
-    metric: Metric
+    metric: LearnedMetric
     middle: Floats
     u: Array
     v: Array
     w: Floats
-    distance: Array
-    city: Array
     fits: dict[KernelShape, KernelFit] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, metric: Metric, z: Floats, w: Floats, dtype: Any = np.float64) -> MetricRows:
+    def of(cls, metric: LearnedMetric, z: Floats, w: Floats, dtype: Any = np.float64) -> MetricRows:
         """In the coordinates of the metric."""
         middle = z.mean(axis=0)
-        u, v = _coordinates(metric, z - middle, dtype)
-        distance, city = _distances(u, v, u, v)
-        np.fill_diagonal(distance, 0.0)
-        return cls(metric, middle, u, v, w, distance, city)
+        return cls(metric, middle, *_coordinates(metric, z - middle, dtype), w)
 
-    def distances(self, z: Floats) -> tuple[Array, Array]:
-        """Those of new rows."""
+    @cached_property
+    def pairs(self) -> MetricPairs:
+        """Those of the rows with one another."""
+        return MetricPairs(self.u, self.v, self.u, self.v)
+
+    def pairs_with(self, z: Floats) -> MetricPairs:
+        """Those of new rows with these."""
         u, v = _coordinates(self.metric, z - self.middle, self.u.dtype)
-        return _distances(u, v, self.u, self.v)
+        return MetricPairs(u, v, self.u, self.v)
+
+    @cached_property
+    def _share(self) -> Array:
+        return np.asarray((self.w / self.w.sum()).astype(self.u.dtype))
+
+    @cached_property
+    def _mean_distance(self) -> float:
+        return float(self._share @ self.pairs.distance @ self._share) or 1.0
+
+    @cached_property
+    def _mean_city(self) -> float:
+        return float(self._share @ self.pairs.city @ self._share) or 1.0
 
     def bandwidths(self, shape: KernelShape) -> tuple[float, float]:
-        """h and g: multiples of the mean distances of two rows; one where rows are all alike."""
-        share = (self.w / self.w.sum()).astype(self.u.dtype)
-        near = share @ self.distance @ share, share @ self.city @ share
-        h, g = (shape.spread * float(mean) if mean > 0.0 else 1.0 for mean in near)
-        return h, g
+        """h and g: multiples of the mean distances of two rows."""
+        return shape.spread * self._mean_distance, shape.spread * self._mean_city
 
-    def values(self, shape: KernelShape, distances: tuple[Array, Array]) -> Array:
-        """κ from distances."""
-        return _kernel_values(shape.share, *distances, *self.bandwidths(shape))
+    def values(self, shape: KernelShape, pairs: MetricPairs) -> Array:
+        """κ of pairs."""
+        return _mix(
+            shape.share,
+            lambda: _round_part(pairs.distance, shape.spread * self._mean_distance),
+            lambda: _column_part(pairs.city, shape.spread * self._mean_city),
+        )
 
     def fit(self, shape: KernelShape, right: Floats) -> KernelFit:
         """Fits with the kernel of a shape."""
         if shape not in self.fits:
-            gram = self.values(shape, (self.distance, self.city))
+            gram = self.values(shape, self.pairs)
+            np.fill_diagonal(gram, 1.0)
             self.fits[shape] = KernelFit(gram, right, self.w)
         return self.fits[shape]
 
-    def learn(self, shape: KernelShape, right: Floats) -> Metric:
+    def learn(self, shape: KernelShape, right: Floats) -> LearnedMetric:
         """The average gradient outer product of a fit, with a floor, to trace one."""
         coef, _ = self.fit(shape, right).solve(LEARNING)
         n, k = coef.shape
         some = spread_rows(n, max(AVERAGED, 2 * self.u.shape[1]))
         gradients = self._gradients(shape, some, coef)
         gradients *= np.sqrt(self.w[some] / self.w[some].sum())[:, None, None]
-        return Metric.of_gradients(gradients.reshape(len(some) * k, -1))
+        return LearnedMetric.of_gradients(gradients.reshape(len(some) * k, -1))
 
     def _gradients(self, shape: KernelShape, rows: Ints, coef: Floats) -> Floats:
         """∇f of every function at some of the rows (m x k x d)."""
         from separatrix.kernel_machines.loops import sign_sums
 
-        (h, g), tau, k = self.bandwidths(shape), shape.share, coef.shape[1]
+        tau, k = shape.share, coef.shape[1]
         u, dtype = self.u[rows], self.u.dtype
         gradients = np.zeros((len(rows), k, u.shape[1]))
         if tau < 1.0:
-            distance = self.distance[rows]
+            h = shape.spread * self._mean_distance
+            distance = self.pairs.distance[rows]
             near = distance < 1e-5 * h  # itself and its copies: no gradient there
             slope = _round_part(distance, h)
             distance[near] = 1.0
@@ -440,7 +483,8 @@ class MetricRows:
             factor = (1.0 - tau) * EXPONENT * h**-EXPONENT
             gradients += factor * self.metric.turn(inner).reshape(gradients.shape)
         if tau > 0.0:
-            values = _column_part(self.city[rows], g)
+            g = shape.spread * self._mean_city
+            values = _column_part(self.pairs.city[rows], g)
             x, columns = np.ascontiguousarray(self.v[rows]), np.ascontiguousarray(self.v.T)
             signs, scale = np.empty_like(x), np.sqrt(self.metric.diagonal) / g
             for j in range(k):
@@ -449,7 +493,7 @@ class MetricRows:
         return gradients
 
 
-def _coordinates(metric: Metric, z: Floats, dtype: Any) -> tuple[Array, Array]:
+def _coordinates(metric: LearnedMetric, z: Floats, dtype: Any) -> tuple[Array, Array]:
     """Rows whose Euclidean distances are ‖x − z‖_M, and whose ℓ₁ distances are along columns."""
     u, v = metric.turn(z), z * np.sqrt(metric.diagonal)
     return np.ascontiguousarray(u, dtype=dtype), np.ascontiguousarray(v, dtype=dtype)
@@ -462,7 +506,7 @@ def learn_rounds(
 
     In single precision: the metric is found, and not claimed to be more.
     """
-    metric = Metric.even(z.shape[1])
+    metric = LearnedMetric.even(z.shape[1])
     for number in range(rounds + 1):
         rows = MetricRows.of(metric, z, w, np.float32)
         yield rows
@@ -470,9 +514,11 @@ def learn_rounds(
             metric = rows.learn(shape, right)
 
 
-def learn_metric(z: Floats, right: Floats, w: Floats, shape: KernelShape, rounds: int) -> Metric:
+def learn_metric(
+    z: Floats, right: Floats, w: Floats, shape: KernelShape, rounds: int
+) -> LearnedMetric:
     """The metric after so many rounds."""
     if rounds == 0:
-        return Metric.even(z.shape[1])
+        return LearnedMetric.even(z.shape[1])
     *_, rows = learn_rounds(z, right, w, shape, rounds - 1)
     return rows.learn(shape, right)

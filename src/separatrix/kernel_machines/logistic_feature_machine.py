@@ -28,7 +28,7 @@ from separatrix.kernel_machines.kernel_logistic import (
     by_factor,
     fit_scores,
 )
-from separatrix.kernel_machines.learned_metric import KernelFit, MetricCenters, learn_rounds
+from separatrix.kernel_machines.learned_metric import KernelFit, MetricCenters, MetricRows
 from separatrix.kernel_machines.metric_search import (
     ALPHAS,
     MetricSearch,
@@ -127,13 +127,13 @@ class FoldPath:
         """With the kernel that was found without the fold."""
         test, point = found.tests[fold], found.points[found.by_fold[fold]]
         part = search.mapped(fold, test, found.n_train)
-        *_, rows = learn_rounds(part.z, part.right, part.w, point.shape, point.rounds)
+        rows = MetricRows.of(found.metrics[fold], part.z, part.w, np.float32)
         fit = rows.fit(point.shape, part.right)
         hot = search.y[test]
         truth = hot[:, 0] if hot.shape[1] == 1 else hot.argmax(axis=1)
         return cls(
             fit.gram.astype(np.float64), fit.unit, part.right + part.center, part.w,
-            rows.values(point.shape, rows.distances(part.new)).astype(np.float64),
+            rows.values(point.shape, rows.pairs_with(part.new)).astype(np.float64),
             truth.astype(np.int64), search.w[test],
         )  # fmt: skip
 

@@ -27,6 +27,7 @@ from separatrix.kernel_machines.learned_metric import (
     AVERAGED,
     ColumnMaps,
     KernelShape,
+    LearnedMetric,
     learn_rounds,
     spread_rows,
 )
@@ -80,7 +81,8 @@ class SearchPoint:
 class SearchResult:
     """Losses of all points on every fold, the chosen ones, and predictions out of fold (n x k).
 
-    ``tests`` are the rows that were predicted in each fold, from so many training rows.
+    ``tests`` are the rows that were predicted in each fold, ``metrics`` those that predicted them,
+    learned from so many training rows.
     """
 
     points: tuple[SearchPoint, ...]
@@ -89,6 +91,7 @@ class SearchResult:
     by_fold: Ints
     predictions: Floats
     tests: tuple[Ints, ...]
+    metrics: tuple[LearnedMetric, ...]
     n_train: int
 
     @property
@@ -115,7 +118,7 @@ class MetricSearch:
     spread: Ints
     work: float
     shapes: Sequence[KernelShape] = SHAPES
-    rounds: Sequence[int] = tuple(range(ROUNDS + 1))
+    rounds: Sequence[int] = tuple(range(1, ROUNDS + 1))
     alphas: Sequence[float] = ALPHAS
 
     def find(self) -> SearchResult:
@@ -141,16 +144,22 @@ class MetricSearch:
         if len(points) == 1:
             k = len(self.folds)
             return SearchResult(
-                tuple(points), np.zeros((1, k)), 0, np.zeros(k, np.int64), np.zeros((0, 0)), (), 0
+                tuple(points),
+                np.zeros((1, k)),
+                0,
+                np.zeros(k, np.int64),
+                np.zeros((0, 0)),
+                (),
+                (),
+                0,
             )
         most = min(FIRST, self._affordable(len(self.shapes), len(self.alphas)))
         return self._compare(points, most)
 
     def _nearby(self, point: SearchPoint) -> list[SearchPoint]:
         """All rounds of its shape, with λ and its neighbors."""
-        near = (point.alpha,)
-        if len(self.alphas) > 1:
-            near = (point.alpha / FINER, point.alpha, point.alpha * FINER)
+        steps = (1.0 / FINER, 1.0, FINER) if len(self.alphas) > 1 else (1.0,)
+        near = [step * point.alpha for step in steps]
         return [SearchPoint(point.shape, r, a) for r in self.rounds for a in near]
 
     def _affordable(self, shapes: int, alphas: int) -> int:
@@ -204,7 +213,7 @@ class MetricSearch:
         for i, point in enumerate(points):
             for fold, test in enumerate(tests):
                 w = self.w[test]
-                error = self.y[test] - made[fold][point]
+                error = self.y[test] - made[fold][point][0]
                 losses[i, fold] = w @ (error**2).sum(axis=1) / w.sum()
         allowed, total_allowed = np.ones(losses.shape, dtype=bool), np.ones(len(points), dtype=bool)
         if before is not None:  # each fold keeps the shape that the others chose
@@ -216,10 +225,11 @@ class MetricSearch:
         others = (losses @ weights)[:, None] - losses * weights
         by_fold = np.where(allowed, others, np.inf).argmin(axis=0)
         total = np.where(total_allowed, losses @ weights, np.inf)
-        predictions = [made[fold][points[i]] for fold, i in enumerate(by_fold)]
+        chosen = [made[fold][points[i]] for fold, i in enumerate(by_fold)]
         return SearchResult(
             tuple(points), losses, int(total.argmin()), by_fold,
-            np.concatenate(predictions), tuple(tests), most,
+            np.concatenate([guess for guess, _ in chosen]), tuple(tests),
+            tuple(metric for _, metric in chosen), most,
         )  # fmt: skip
 
     @staticmethod
@@ -256,21 +266,21 @@ def _predict(
     shapes: list[KernelShape],
     rounds: list[int],
     alphas: dict[KernelShape, list[float]],
-) -> dict[SearchPoint, Floats]:
-    """ŷ of the test rows (n x k); the first of the shapes learns the metric."""
+) -> dict[SearchPoint, tuple[Floats, LearnedMetric]]:
+    """ŷ of the test rows (n x k), and the metric; the first of the shapes learns the metric."""
     k, predictions = len(fold.center), {}
     for number, rows in enumerate(learn_rounds(fold.z, fold.right, fold.w, shapes[0], rounds[-1])):
         if number not in rounds:
             continue
-        distances = rows.distances(fold.new)
+        pairs = rows.pairs_with(fold.new)
         for shape in shapes:
             fit = rows.fit(shape, fold.right)
             solved = [fit.solve(alpha) for alpha in alphas[shape]]
             coef = np.concatenate([coef for coef, _ in solved], axis=1).astype(np.float32)
-            values = (rows.values(shape, distances) @ coef).astype(np.float64)
+            values = (rows.values(shape, pairs) @ coef).astype(np.float64)
             for i, (alpha, (_, offset)) in enumerate(zip(alphas[shape], solved, strict=True)):
                 guess = values[:, i * k : (i + 1) * k] + (offset + fold.center)
-                predictions[SearchPoint(shape, number, alpha)] = guess
+                predictions[SearchPoint(shape, number, alpha)] = guess, rows.metric
     return predictions
 
 

@@ -181,7 +181,7 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Half a second is seldom more than what 800 rows in three folds take.
         """
         n = min(len(rows.w), EXACT)
-        return max(5e9, 0.25 * fit_operations(n, rows.x.shape[1], rows.y.shape[1], 1))
+        return max(2.5e9, 0.25 * fit_operations(n, rows.x.shape[1], rows.y.shape[1], 1))
 
     def _search(self, search: MetricSearch, rows: DistinctRows) -> SearchPoint:
         """The best of what is compared."""
@@ -202,7 +202,7 @@ class RecursiveFeatureMachine(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                 for s in SHAPES
             )
         )
-        rounds = range(ROUNDS + 1) if self.rounds is None else (int(self.rounds),)
+        rounds = range(1, ROUNDS + 1) if self.rounds is None else (int(self.rounds),)
         alphas = ALPHAS if self.alpha is None else (float(self.alpha),)
         return {"shapes": shapes, "rounds": tuple(rounds), "alphas": alphas}
 
