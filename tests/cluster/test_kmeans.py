@@ -20,7 +20,7 @@ import separatrix as sx
 from separatrix.cluster import initialization
 from separatrix.cluster import lloyd as solver
 from separatrix.cluster.lloyd import lloyd
-from separatrix.cluster.loops.kmeans import pair_distances
+from separatrix.cluster.loops import pair_distances
 
 
 def plain_lloyd(x, w, centers):

@@ -59,7 +59,7 @@ def test_streamed_files_with_categories_and_dask(tmp_path) -> None:
 
 
 def test_large_tables_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kmeans, "MAX_COPIED", 1000)
+    monkeypatch.setattr(kmeans, "LARGE", 1000)
     monkeypatch.setattr(kmeans, "SAMPLE_ROWS", 1000)
     monkeypatch.setattr(bounded, "LARGE", 1000)
     x = np.random.default_rng(0).standard_normal((200_000, 50))
@@ -80,7 +80,7 @@ def test_neither_batches_nor_layout_change_the_result(
     x, w = rng.standard_normal((3000, 4)), rng.uniform(0.5, 2.0, 3000)
     monkeypatch.setattr(solver, "SMALL", 0)
     plain = sx.KMeans(20, init=x[:20], standardize=standardize).fit(x, sample_weight=w)
-    monkeypatch.setattr(kmeans, "MAX_COPIED", 0)
+    monkeypatch.setattr(kmeans, "LARGE", 0)
     monkeypatch.setattr(bounded, "LARGE", 0)
     monkeypatch.setattr(table, "BATCH_NUMBERS", 1000)
     other = sx.KMeans(20, init=x[:20], standardize=standardize)

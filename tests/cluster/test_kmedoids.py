@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 import separatrix as sx
 from separatrix.cluster import kmedoids as module
 from separatrix.cluster.kmedoids import best_replacement_within, best_swap
-from separatrix.cluster.loops.linkage import two_nearest, update_after_swap
+from separatrix.cluster.loops import two_nearest, update_after_swap
 
 
 def loss(distance, medoids, w=None) -> float:

@@ -28,8 +28,8 @@ CLOCKS = {
 
 COLD = """
 import numpy as np
-from separatrix.cluster.loops.kmeans import distance_sums
-from separatrix.cluster.loops.kmeans import pair_distances
+from separatrix.cluster.loops import distance_sums
+from separatrix.cluster.loops import pair_distances
 rows, out = np.random.default_rng(0).standard_normal((442, 12)), np.empty((442, 442))
 pair_distances(rows, np.ascontiguousarray(rows.T), out)
 columns, sums = np.ascontiguousarray(rows.T, dtype=np.float32), np.empty((442, 4))

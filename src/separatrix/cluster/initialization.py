@@ -16,8 +16,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_random_state
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.cluster.loops.kmeans import TILE, compare_candidates, plusplus
-from separatrix.cluster.loops.linkage import total_reductions
+from separatrix.cluster.loops import TILE, compare_candidates, plusplus, total_reductions
 from separatrix.cluster.streaming import CompressedRows
 from separatrix.rows.schema import n_items
 from separatrix.threads import PIECE_NUMBERS, parallel_map, pieces

@@ -28,7 +28,14 @@ from separatrix.cluster.initialization import (
     sparse_plusplus,
     sparse_random,
 )
-from separatrix.cluster.lloyd import ColumnSpread, LloydResult, first_best, lloyd, nearest_centers
+from separatrix.cluster.lloyd import (
+    LARGE,
+    ColumnSpread,
+    LloydResult,
+    first_best,
+    lloyd,
+    nearest_centers,
+)
 from separatrix.cluster.streaming import MIN_SPARSE
 from separatrix.convergence import NotConvergedWarning
 from separatrix.distances.vectors import SquaredEuclidean
@@ -45,8 +52,6 @@ from separatrix.threads import on_one_blas_thread
 
 #: Rows of a streamed table from which initial centers are drawn.
 SAMPLE_ROWS = 50_000
-#: A table with more numbers than this is not copied: initial centers are drawn from a sample.
-MAX_COPIED = 2**25
 #: Moves of simulated annealing for each center.
 ANNEALING_MOVES = 10
 
@@ -242,7 +247,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeCluster
         seed, rng = seed_generator(self.random_state)
         block = rows.block if isinstance(rows, ArrayRows) else None
         is_sparse = block is not None and sparse.issparse(block.x)
-        if block is not None and not is_sparse and block.x.size <= MAX_COPIED:
+        if block is not None and not is_sparse and block.x.size <= LARGE:
             x, w = block.x, block.weights
             if not w.all():
                 x, w = x[w > 0], w[w > 0]

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.cluster import base, initialization
-from separatrix.cluster.loops import linkage as loops
+from separatrix.cluster import base, initialization, loops
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
@@ -21,7 +20,7 @@ from separatrix.mixins import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items, take_items, unit_weights
-from separatrix.threads import MIN_PIECES, on_one_blas_thread, parallel_map, pieces
+from separatrix.threads import MIN_PIECES, PIECE_NUMBERS, on_one_blas_thread, parallel_map, pieces
 
 INITIALIZATIONS = {
     "k-medoids++": initialization.kmedoids_plusplus,
@@ -317,8 +316,6 @@ default="k-medoids++"
 
 Singles = NDArray[np.float32]
 
-#: Distances that are worth a piece of their own.
-MIN_WORK = 200_000
 #: A relative change of the loss below this is rounding: distances are in single precision.
 ROUNDING = 1e-6
 #: Distances that one thread computes at once.
@@ -407,7 +404,7 @@ def _best_within(assignment: _Assignment, medoids: Ints, clusters: list[Ints]) -
         return int(members[least] if totals[least] < value * (1 - ROUNDING) else medoids[m])
 
     numbers = range(len(medoids))
-    if len(assignment.weight) ** 2 < MIN_WORK * len(medoids):
+    if len(assignment.weight) ** 2 < PIECE_NUMBERS * len(medoids):
         return [best(m) for m in numbers]
     return parallel_map(best, numbers)
 
@@ -435,7 +432,7 @@ def _swap(assignment: _Assignment, medoids: Ints, max_iter: int) -> tuple[int, b
         stop = min(start + 512, n)
         at = [
             slice(start + cut.start, start + cut.stop)
-            for cut in pieces(stop - start, MIN_WORK // n)
+            for cut in pieces(stop - start, PIECE_NUMBERS // n)
         ]
         parallel_map(evaluate, at)
         without_swap += stop - start

@@ -20,9 +20,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.cluster.loops import linkage as loops
-from separatrix.cluster.loops.kmeans import TILE
-from separatrix.cluster.loops.linkage import boruvka, prim
+from separatrix.cluster import loops
+from separatrix.cluster.loops import TILE
 from separatrix.distances.base import Metric, PreparedMetric, as_square
 from separatrix.distances.graphs import require_reachable
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
@@ -263,7 +262,7 @@ def _pair_distances(
             pairs = start + np.flatnonzero(first[start:stop] != second[start:stop])
             metric.fill(x[first[start:stop]], state, rows[: stop - start])
             metric.fill(x[second[pairs]], state, others[: len(pairs)])
-            loops.pair_distances(
+            loops.distances_of_pairs(
                 rows, others, pairs - start, start, first, second, size, kind, d[start:stop]
             )
 
@@ -449,10 +448,9 @@ class _WardClusters:
 # Both store a few numbers per point.
 
 
-#: In more dimensions a k-d tree does not pay.
-MAX_DIMENSIONS = 12
-#: Fewer points take no time with distances to all, and have fewer loops to compile.
-FEW_POINTS = 4000
+#: A k-d tree does not pay in more dimensions, nor for fewer points: distances to all of them take
+#: no time, and have fewer loops to compile.
+MAX_DIMENSIONS, FEW_POINTS = 12, 4000
 
 
 def minimum_spanning_tree(
@@ -468,7 +466,7 @@ def minimum_spanning_tree(
     elif kind == "euclidean" and x.shape[1]:
         columns = np.ascontiguousarray((x - x.mean(axis=0)).T)
         outside = np.arange(n), np.full(n, np.inf), np.zeros(n, dtype=np.int64)
-        prim(columns, *outside, np.empty(len(columns)), np.empty(n), first, second, height)
+        loops.prim(columns, *outside, np.empty(len(columns)), np.empty(n), first, second, height)
         np.sqrt(height, out=height)
     else:
         _prim(metric, x, first, second, height)
@@ -485,7 +483,7 @@ def _boruvka(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) ->
     others, lengths = np.empty((n, k), dtype=np.int64), np.empty((n, k))
     others[order] = neighbors.indices[~itself].reshape(n, k)
     lengths[order] = neighbors.distances[~itself].reshape(n, k)
-    boruvka(x, tree.arrays, tree.metric, lengths, others, first, second, height)
+    loops.boruvka(x, tree.arrays, tree.metric, lengths, others, first, second, height)
     if kind == "euclidean":
         np.sqrt(height, out=height)
 
@@ -757,10 +755,9 @@ class Dendrogram(Shown):
         heights = self.heights
         if (np.diff(heights) >= 0.0).all():
             return heights
-        from separatrix.cluster.loops.linkage import subtree_heights  # compiled where needed
 
         out = np.empty(len(heights))
-        subtree_heights(self.left, self.right, heights, out)
+        loops.subtree_heights(self.left, self.right, heights, out)
         return out
 
     @property

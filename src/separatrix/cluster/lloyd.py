@@ -22,8 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.cluster.loops import kmeans
-from separatrix.cluster.loops import kmeans as small_tables
+from separatrix.cluster import loops
 from separatrix.messages import InputError
 from separatrix.rows.schema import Block, unit_weights
 from separatrix.statistics.moments import Moments, Standardizer, not_finite, zero_if_constant
@@ -87,14 +86,14 @@ def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydRe
     """The same iterations with every distance, in one compiled loop but for empty clusters."""
     mean, unit = LloydRows(x, w).origin_and_unit()
     z = np.ascontiguousarray((x - mean) / unit)
-    (n, d), k, tile = z.shape, len(start), small_tables.TILE
+    (n, d), k, tile = z.shape, len(start), loops.TILE
     centers, label, weight = (start - mean) / unit, np.full(n, -1, np.int32), unit_weights(w, n)
     totals = Totals(np.empty(k), np.empty((k, d)), np.empty(k, np.int64))
     work = (np.empty(n), np.empty(tile, np.int32), np.empty(tile), np.empty(tile))
     by_column = np.ascontiguousarray(z.T)
     iterations, converged = 0, False
     while not converged:
-        n_done, moved = small_tables.lloyd(
+        n_done, moved = loops.lloyd(
             z, by_column, weight, centers, max_iter - iterations, label, *totals, *work
         )
         iterations += n_done
@@ -107,7 +106,7 @@ def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydRe
             some, before = totals.counts > 0, centers.copy()
             centers[some] = totals.sums[some] / totals.weight[some, None]
             converged = bool(
-                np.abs(centers - before).max() <= kmeans.UNMOVED * np.abs(centers).max()
+                np.abs(centers - before).max() <= loops.UNMOVED * np.abs(centers).max()
             )
     inertia = float((weight * work[0]).sum()) * unit**2
     return LloydResult(centers * unit + mean, label, totals.weight, inertia, iterations, converged)
@@ -154,7 +153,7 @@ def first_best(runs: list[LloydResult]) -> LloydResult:
 
 #: Rows that are worth a piece of their own.
 MIN_ROWS = 1024
-#: Numbers in a large table.
+#: Numbers in a large table: it is not copied, and initial centers are drawn from a sample of it.
 LARGE = 2**25
 
 
@@ -176,7 +175,7 @@ class BoundedLloyd:
         )
         self.groups = groups = len(self.centers.group_drift) - 1
         lower = np.full((n, groups), -np.inf, dtype=np.float32)
-        self.state = kmeans.KMeansState(
+        self.state = loops.KMeansState(
             np.zeros(n, dtype=np.int32),
             np.full(n, np.inf, dtype=np.float32),
             lower,
@@ -203,10 +202,10 @@ class BoundedLloyd:
         for at, x, w in self.table.batches(start, stop):
             yield at, (x - self.mean) / self.unit, w
 
-    def _center_all(self) -> kmeans.KMeansRows:
+    def _center_all(self) -> loops.KMeansRows:
         """All rows, laid out for the loops."""
         n, d = self.table.x.shape
-        points = kmeans.KMeansRows(
+        points = loops.KMeansRows(
             np.empty((n, d)), np.empty((n, d), np.float32), np.empty(n, np.float32), np.empty(n)
         )
 
@@ -249,7 +248,7 @@ class BoundedLloyd:
         return int(moved.sum())
 
     def _assign(
-        self, cuts: Ints, points: kmeans.KMeansRows, state: kmeans.KMeansState, parts: Floats
+        self, cuts: Ints, points: loops.KMeansRows, state: loops.KMeansState, parts: Floats
     ) -> Ints:
         """Assign the rows of all pieces; how many moved in each.
 
@@ -258,10 +257,10 @@ class BoundedLloyd:
         counter, moved = np.zeros(1, dtype=np.int64), np.zeros((len(cuts) - 1, 2), dtype=np.int64)
 
         def assign() -> None:
-            kmeans.assign_pieces(
+            loops.assign_pieces(
                 counter, cuts, self.rounding, self.centers.max_square, *points, *state,
-                *self.centers[2:-1], parts, moved, np.empty(kmeans.BATCH + 1, dtype=np.int64),
-                np.empty(kmeans.BATCH + 1, dtype=np.float32),
+                *self.centers[2:-1], parts, moved, np.empty(loops.BATCH + 1, dtype=np.int64),
+                np.empty(loops.BATCH + 1, dtype=np.float32),
                 np.empty(self.groups, dtype=np.float32),
             )  # fmt: skip
 
@@ -270,9 +269,7 @@ class BoundedLloyd:
             moved[0, 0] += self._assign_tied(points, state, parts[0])
         return moved[:, 0]
 
-    def _assign_tied(
-        self, points: kmeans.KMeansRows, state: kmeans.KMeansState, part: Floats
-    ) -> int:
+    def _assign_tied(self, points: loops.KMeansRows, state: loops.KMeansState, part: Floats) -> int:
         """Assign the rows that single precision does not decide; how many moved.
 
         Distances are from differences; of equally near centers the first is taken.
@@ -309,11 +306,11 @@ class BoundedLloyd:
         """Assign the rows of a piece, which are centered a batch at a time; how many moved."""
         total, own = 0, self.state
         for at, x, w in self.table.batches(self.cuts[number], self.cuts[number + 1]):
-            points = kmeans.KMeansRows(
+            points = loops.KMeansRows(
                 np.empty(x.shape), np.empty(x.shape, np.float32), np.empty(len(x), np.float32), w
             )
-            state = kmeans.KMeansState(own.label[at], own.upper[at], own.lower[at], own.lowest[at])
-            kmeans.center_rows(
+            state = loops.KMeansState(own.label[at], own.upper[at], own.lower[at], own.lowest[at])
+            loops.center_rows(
                 x, self.mean, self.unit, state.label, state.upper, state.lowest,
                 self.centers.drift, self.centers.group_drift[-1], *points[:3],
             )  # fmt: skip
@@ -331,7 +328,7 @@ class BoundedLloyd:
         new[nonempty] = self.totals[nonempty, :-2] / self.totals[nonempty, -2, None]
         self._move_centers(new)
         moved = np.abs(before - new).max()
-        return float(moved) if moved > kmeans.UNMOVED * np.sqrt(self.centers.max_square) else 0.0
+        return float(moved) if moved > loops.UNMOVED * np.sqrt(self.centers.max_square) else 0.0
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""
@@ -426,22 +423,22 @@ def _down(bound: Floats) -> Floats:
 # Centers of K-means laid out for the search: in groups of near ones, sixteen to a tile.
 
 
-def center_layout(centers: Floats, max_groups: int) -> kmeans.Centers:
+def center_layout(centers: Floats, max_groups: int) -> loops.Centers:
     """Centers in groups of near ones, each group an integral number of tiles."""
     k, d = centers.shape
-    wanted = -(-k // kmeans.LANES)
+    wanted = -(-k // loops.LANES)
     per_group = -(-wanted // max_groups)
     groups = -(-wanted // per_group)
-    lanes = groups * per_group * kmeans.LANES
-    order = proximity_order(centers, np.arange(k), per_group * kmeans.LANES)
+    lanes = groups * per_group * loops.LANES
+    order = proximity_order(centers, np.arange(k), per_group * loops.LANES)
     lane_of, center_of = np.zeros(k, dtype=np.int64), np.zeros(lanes, dtype=np.int64)
     lane_of[order] = np.arange(k)
     center_of[:k] = order
-    tiles = np.zeros((lanes // kmeans.LANES, d + 1, kmeans.LANES), dtype=np.float32)
+    tiles = np.zeros((lanes // loops.LANES, d + 1, loops.LANES), dtype=np.float32)
     tiles[:, d] = np.inf
-    layout = kmeans.Centers(
+    layout = loops.Centers(
         np.zeros((k, d)),
-        lane_of // (per_group * kmeans.LANES),
+        lane_of // (per_group * loops.LANES),
         np.zeros((k, d + 1), dtype=np.float32),
         tiles,
         lane_of,
@@ -454,11 +451,11 @@ def center_layout(centers: Floats, max_groups: int) -> kmeans.Centers:
     return layout
 
 
-def fill_tiles(layout: kmeans.Centers, centers: Floats) -> None:
+def fill_tiles(layout: loops.Centers, centers: Floats) -> None:
     """Write the centers into their lanes."""
     layout.exact[:] = layout.single[:, :-1] = centers
     layout.single[:, -1] = 0.5 * (centers**2).sum(axis=1)
-    tile, lane = np.divmod(layout.lane_of, kmeans.LANES)
+    tile, lane = np.divmod(layout.lane_of, loops.LANES)
     layout.tiles[tile, :, lane] = layout.single
 
 
@@ -594,7 +591,7 @@ class WideLloyd:
 
         def compare(rows: slice) -> None:
             product = products[:, rows].sum(axis=0) if len(products) > 1 else products[0, rows]
-            kmeans.nearest_and_gain(
+            loops.nearest_and_gain(
                 product, square[rows], self.norms, no_weights, weight[rows], label[rows],
                 near[rows],
                 margin[rows], gain[rows],
@@ -631,7 +628,7 @@ class WideLloyd:
         new[nonempty] = self.totals[nonempty] / weights[nonempty, None]
         self._move_centers(new)
         moved = np.abs(before - new).max()
-        return float(moved) if moved > kmeans.UNMOVED * np.sqrt(self.norms.max()) else 0.0
+        return float(moved) if moved > loops.UNMOVED * np.sqrt(self.norms.max()) else 0.0
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""
@@ -796,7 +793,7 @@ def nearest_from_products(
     label = np.empty(n, dtype=np.int32)
     near, gain, margin = np.empty(n), np.empty(n), np.empty(n)
     cluster_weights = np.full(k, np.inf) if known is None else known
-    kmeans.nearest_and_gain(product, squares, norms, cluster_weights, w, label, near, margin, gain)
+    loops.nearest_and_gain(product, squares, norms, cluster_weights, w, label, near, margin, gain)
     return label, near, gain, margin
 
 

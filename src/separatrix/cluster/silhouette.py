@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.cluster.loops.kmeans import distance_sums
+from separatrix.cluster.loops import distance_sums
 from separatrix.distances.base import Metric, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean

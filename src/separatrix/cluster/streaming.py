@@ -17,7 +17,7 @@ from scipy import sparse
 
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster import lloyd
-from separatrix.cluster.loops.kmeans import (
+from separatrix.cluster.loops import (
     UNMOVED,
     assign_compressed,
     square_compressed,

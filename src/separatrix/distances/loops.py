@@ -617,9 +617,9 @@ HALF, ERROR, SCALE = 0, 1, 2
 #: Of every row: the limit, ‖x‖, the scale c.
 LIMIT, NORM, FACTOR = 0, 1, 2
 
-_WHOLE, _INT, _SHORT, _SINGLE = ir.IntType(64), ir.IntType(32), ir.IntType(16), ir.FloatType()
-_SHORTS, _SUMS = ir.VectorType(_SHORT, 2 * LANES), ir.VectorType(_INT, LANES)
-_WIDE, _VALUES = ir.VectorType(_INT, 2 * LANES), ir.VectorType(_SINGLE, LANES)
+WHOLE, INT, SHORT, SINGLE = ir.IntType(64), ir.IntType(32), ir.IntType(16), ir.FloatType()
+_SUMS, _VALUES = ir.VectorType(INT, LANES), ir.VectorType(SINGLE, LANES)
+_SHORTS, _WIDE = (ir.VectorType(each, 2 * LANES) for each in (SHORT, INT))
 _INTEGER_FLAGS = ("contract", "nsz")
 
 
@@ -636,7 +636,7 @@ def lower_bounds(typing_context, rows, group, tiles, tile, points, of_rows, out)
     def codegen(context, builder, signature, arguments):
         kinds = signature.args
         rows, group, tiles, tile, points, of_rows, out = arguments
-        zero = _WHOLE(0)
+        zero = WHOLE(0)
         row_at, shape = _address(context, builder, kinds[0], rows, group)
         tile_at, _ = _address(context, builder, kinds[2], tiles, tile)
         point_at, _ = _address(context, builder, kinds[4], points, tile)
@@ -650,27 +650,27 @@ def lower_bounds(typing_context, rows, group, tiles, tile, points, of_rows, out)
 
 def _products(builder, row_at, tile_at, n_pairs):
     """Σ x̂ẑ of every row with both halves of the tile."""
-    before, start = builder.block, _WHOLE(0)
+    before, start = builder.block, WHOLE(0)
     body = builder.append_basic_block("pairs")
     after = builder.append_basic_block("bounds")
     builder.branch(body)
     builder.position_at_end(body)
-    at = builder.phi(_WHOLE)
+    at = builder.phi(WHOLE)
     at.add_incoming(start, before)
     sums = []
     for _ in range(2 * ROWS):
         total = builder.phi(_SUMS)
         total.add_incoming(ir.Constant(_SUMS, [0] * LANES), before)
         sums.append(total)
-    tile_at = builder.gep(tile_at, [builder.mul(at, _WHOLE(POINTS))])
-    halves = [_load(builder, builder.gep(tile_at, [_WHOLE(h * LANES)]), _SHORTS) for h in range(2)]
-    pairs = builder.gep(row_at, [builder.mul(at, _WHOLE(ROWS))])
+    tile_at = builder.gep(tile_at, [builder.mul(at, WHOLE(POINTS))])
+    halves = [_load(builder, builder.gep(tile_at, [WHOLE(h * LANES)]), _SHORTS) for h in range(2)]
+    pairs = builder.gep(row_at, [builder.mul(at, WHOLE(ROWS))])
     new = []
     for r in range(ROWS):
-        pair = builder.load(builder.gep(pairs, [_WHOLE(r)]))
+        pair = builder.load(builder.gep(pairs, [WHOLE(r)]))
         both = builder.bitcast(_spread(builder, pair, _SUMS), _SHORTS)
         new += [builder.add(sums[2 * r + h], _pairwise(builder, both, halves[h])) for h in range(2)]
-    following = builder.add(at, _WHOLE(1))
+    following = builder.add(at, WHOLE(1))
     at.add_incoming(following, body)
     for total, value in zip(sums, new, strict=True):
         total.add_incoming(value, body)
@@ -695,18 +695,16 @@ def _pairwise(builder, a, b):
 
 def _bounds(builder, sums, point_at, given_at, out_at):
     """Store (½‖z‖² − ‖x‖·error) − c s Σ; a bit for every row with one within its limit."""
-    bits = _WHOLE(0)
+    bits = WHOLE(0)
     for r in range(ROWS):
         near = None
         limit, norm, factor = (
-            _spread(
-                builder, builder.load(builder.gep(given_at, [_WHOLE(what * ROWS + r)])), _VALUES
-            )
+            _spread(builder, builder.load(builder.gep(given_at, [WHOLE(what * ROWS + r)])), _VALUES)
             for what in (LIMIT, NORM, FACTOR)
         )
         for h in range(2):
             half, error, scale = (
-                _load(builder, builder.gep(point_at, [_WHOLE(what * POINTS + h * LANES)]), _VALUES)
+                _load(builder, builder.gep(point_at, [WHOLE(what * POINTS + h * LANES)]), _VALUES)
                 for what in (HALF, ERROR, SCALE)
             )
             total = builder.sitofp(sums[2 * r + h], _VALUES)
@@ -717,12 +715,12 @@ def _bounds(builder, sums, point_at, given_at, out_at):
                 builder.fmul(factor, scale, flags=_INTEGER_FLAGS), total, flags=_INTEGER_FLAGS
             )
             bound = builder.fsub(least, product, flags=_INTEGER_FLAGS)
-            _store(builder, bound, builder.gep(out_at, [_WHOLE(r * POINTS + h * LANES)]))
+            _store(builder, bound, builder.gep(out_at, [WHOLE(r * POINTS + h * LANES)]))
             mask = builder.fcmp_ordered("<=", bound, limit)
             near = mask if near is None else builder.or_(near, mask)
         lanes = builder.bitcast(near, ir.IntType(LANES))
-        some = builder.zext(builder.icmp_unsigned("!=", lanes, lanes.type(0)), _WHOLE)
-        bits = builder.or_(bits, builder.shl(some, _WHOLE(r)))
+        some = builder.zext(builder.icmp_unsigned("!=", lanes, lanes.type(0)), WHOLE)
+        bits = builder.or_(bits, builder.shl(some, WHOLE(r)))
     return bits
 
 
@@ -746,9 +744,9 @@ def _store(builder, value, at):
 
 def _spread(builder, value, kind):
     """The same number in every lane."""
-    filled = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _INT(0))
+    filled = builder.insert_element(ir.Constant(kind, ir.Undefined), value, INT(0))
     return builder.shuffle_vector(
-        filled, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(_INT, kind.count), None)
+        filled, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(INT, kind.count), None)
     )
 
 

@@ -106,8 +106,6 @@ class NeighborIndex(Protocol):
 MIN_TREE_POINTS = 256
 #: Products of a block of rows with all points.
 BLOCK_ENTRIES = 1 << 20
-#: Squared norms, in units near the largest point, of rows that single precision has numbers for.
-LARGEST_SQUARE = 1e30
 
 
 class ExhaustiveSearch:
@@ -812,8 +810,9 @@ class RadiusSearch:
 
         def search(part: slice) -> NeighborLists:
             rows, squares = self._round(x[part])
-            # rows so far out that single precision has no number for them meet all points
-            far = ~(squares < LARGEST_SQUARE)
+            # rows so far out, in units near the largest point, that single precision has no number
+            # for their products meet all points
+            far = ~(squares < 1e30)
             rows[far], squares[far] = 0.0, -np.inf
             given = rows @ self._rounded.T, squares, self._squares, self._error, reach
             counts = np.empty(len(rows), dtype=np.int64)

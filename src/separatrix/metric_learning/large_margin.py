@@ -37,12 +37,8 @@ from separatrix.parameters import declare_parameters
 from separatrix.statistics.moments import Standardizer
 from separatrix.threads import parallel_map
 
-#: Widths δ of the rounded corner, in margins, one after the other.
-WIDTHS = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5)
 #: The least share of the largest eigenvalue of the first sum that a direction counts with.
 FLOOR = 1e-6
-#: Rows of a strip of distances.
-STRIP = 128
 
 
 @declare_parameters
@@ -146,7 +142,7 @@ class LargeMarginNearestNeighbors(MetricLearner):
         d, self.n_iter_ = margins.x.shape[1], 0
         flat, best, bound = np.eye(d)[margins.free], np.inf, 0.0
         m = np.zeros((d, d))
-        for width in WIDTHS:
+        for width in (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5):  # δ of the rounded corner, in margins
             found = optimize.minimize(
                 margins.evaluate, flat, args=(width,), jac=True, method="L-BFGS-B",
                 options={"maxiter": int(self.max_iter), "ftol": 1e-15, "gtol": 0.0, "maxcor": 20,
@@ -293,7 +289,8 @@ class MarginProblem:
             return totals, own - cross - cross.T
 
         n = len(z)
-        parts = parallel_map(strip, [slice(t, min(t + STRIP, n)) for t in range(0, n, STRIP)])
+        height = 128  # rows whose distances to all others are computed together
+        parts = parallel_map(strip, [slice(t, min(t + height, n)) for t in range(0, n, height)])
         totals = sum((part for part, _ in parts), start=np.zeros(3))
         push = sum((part for _, part in parts), start=np.zeros_like(self.pull))
         near = float(np.vdot(self.pull @ root.T, root.T))

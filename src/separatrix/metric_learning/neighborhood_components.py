@@ -237,8 +237,6 @@ class NeighborhoodComponentsAnalysis(MetricLearner):
 
 #: Columns of L x up to which differences of coordinates are as fast as matrix products.
 FEW = 16
-#: Numbers of a tile of products, which stays in the cache of a processor.
-TILE_NUMBERS = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -283,7 +281,7 @@ class Neighborhoods:
         forces, counter = np.empty((part.stop - part.start, z.shape[1])), np.zeros(z.shape)
         total, value = np.zeros(len(z)), 0.0
         norms = np.einsum("ij,ij->i", z, z)
-        height = max(1, TILE_NUMBERS // len(z))
+        height = max(1, (1 << 15) // len(z))  # a tile of products stays in the cache
         for start in range(part.start, part.stop, height):
             rows = slice(start, min(start + height, part.stop))
             q = z[rows] @ points

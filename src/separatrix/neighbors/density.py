@@ -42,18 +42,13 @@ from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
 from separatrix.threads import on_one_blas_thread, parallel_map, pieces
 
-#: K(u) by name; beyond u = 1 all but the first two are zero.
-KERNELS = ("gaussian", "exponential", "tophat", "epanechnikov", "linear", "cosine")
-#: Those whose support has no end.
-UNBOUNDED = KERNELS[:2]
+#: K(u) by name whose support has no end; that of the others ends at u = 1.
+UNBOUNDED = ("gaussian", "exponential")
+KERNELS = (*UNBOUNDED, "tophat", "epanechnikov", "linear", "cosine")
 #: Distances that are kept from one bandwidth to the next (48 MB).
 STORED_DISTANCES = 6_000_000
 #: Derivative of the mean log likelihood by ln h, at a bandwidth that maximizes it.
 TOLERANCE = 1e-6
-#: Minus the logarithm of the least density that is told from zero: its differences are numbers.
-FARTHEST = 1e300
-#: Steps over all rows from the best bandwidth of some; each leaves a small part of the error.
-MOST_STEPS = 8
 
 
 def log_normalization(kernel: str, d: int) -> float:
@@ -199,7 +194,7 @@ class LeaveOneOutLikelihood:
         if len(self.some) == len(self.w):
             return v
         curvature = (slope(v + 0.01) - slope(v - 0.01)) / 0.02  # about that of all rows
-        for _ in range(MOST_STEPS):
+        for _ in range(8):  # steps over all rows; each leaves a small part of the error
             step = self.at(v)[1] / curvature
             v = float(np.clip(v - step, low, high))
             if abs(step * curvature) < 0.1 * TOLERANCE:
@@ -581,11 +576,13 @@ default="likelihood"
         ]
         scores = np.column_stack(joint) - units
         lost = np.flatnonzero(~np.isfinite(scores.max(axis=1)))
-        np.maximum(scores, -FARTHEST, out=scores)
+        np.maximum(scores, -loops.FARTHEST, out=scores)
         if len(lost):  # squares overflow: the class that is nearest in its bandwidths
             scores[lost] = np.column_stack(
                 [
-                    -np.minimum(self.metric_.distances(x[lost], points).min(axis=1) / h, FARTHEST)
+                    -np.minimum(
+                        self.metric_.distances(x[lost], points).min(axis=1) / h, loops.FARTHEST
+                    )
                     for points, _, h in self._class_points()
                 ]
             )

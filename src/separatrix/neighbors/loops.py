@@ -188,17 +188,18 @@ def means_of_neighbors(distances, indices, w, codes, values, kind, k, smoothing,
 # Sums of kernels K(u), u = d/h, and of g = −u K′(u), over points at given distances.
 
 
-#: Squares beyond it are taken for it: zero times infinity is not a number.
-_FARTHEST = 1e300
+#: Minus the logarithm of the least density that is told from zero; squares beyond are taken for it,
+#: as zero times infinity is not a number.
+FARTHEST = 1e300
 
 
 @compiled(fastmath=FLAGS)
 def _terms(row, inverse, gaussian, terms, values):
     """t = −ln K(u) and exp(top − t) of every point, with top the least t, which is returned."""
-    top = _FARTHEST
+    top = FARTHEST
     for j in range(row.size):
         u = row[j] * inverse
-        t = smaller(0.5 * u * u if gaussian else u, _FARTHEST)
+        t = smaller(0.5 * u * u if gaussian else u, FARTHEST)
         terms[j] = t
         top = smaller(top, t)
     for j in range(row.size):
@@ -224,7 +225,7 @@ def kernel_sums(distances, w, kind, h, log, ratio):
     terms, values = np.empty(w.size), np.empty(w.size)
     for i in range(distances.shape[0]):
         top = _terms(distances[i], 1.0 / h, kind == 0, terms, values)
-        if not top < _FARTHEST:
+        if not top < FARTHEST:
             log[i], ratio[i] = -np.inf, np.nan
             continue
         total, slope = _weighted_sums(w, terms, values)

@@ -31,8 +31,6 @@ METRICS = ("euclidean", "manhattan")
 WEIGHTS = {"uniform": loops.UNIFORM, "gaussian": loops.GAUSSIAN, "distance": loops.DISTANCE}
 #: Votes spread over all classes that are compared by log loss.
 SMOOTHING = (3.0, 1.0, 0.3, 0.1, 0.03)
-#: Cost of one distance, in operations: for each column, and for the comparison with the k-th.
-COLUMN_COST, PAIR_COST = {"euclidean": 0.2, "manhattan": 1.0}, 4.0
 
 
 @dataclass(frozen=True)
@@ -197,7 +195,9 @@ def _search_cost(n: int, d: int, metric: str) -> float:
     """Operations to find the neighbors of one row, by a tree in few dimensions."""
     # Cost of one distance by a tree over that by matrix products.
     by_tree = 8.0 * COUNTS[-1] * 2.0 ** min(d, 24)
-    return float(min(n * (COLUMN_COST[metric] * d + PAIR_COST), by_tree))
+    # One among all: for each column, and for the comparison with the k-th.
+    column = {"euclidean": 0.2, "manhattan": 1.0}[metric]
+    return float(min(n * (column * d + 4.0), by_tree))
 
 
 def _nearest(points: Floats, w: Floats, train: Ints, rows: Ints, k: int, metric: str) -> Neighbors:

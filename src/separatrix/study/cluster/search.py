@@ -30,7 +30,7 @@ from separatrix.cluster.kmedoids import MAX_ROWS as MEDOID_ROWS
 from separatrix.cluster.kmedoids import KMedoids, k_medoids
 from separatrix.cluster.linkage import Dendrogram, linkage
 from separatrix.cluster.lloyd import lloyd
-from separatrix.cluster.loops.kmeans import pair_distances
+from separatrix.cluster.loops import pair_distances
 from separatrix.cluster.scatter import cluster_projection, scatter_decomposition
 from separatrix.cluster.silhouette import Silhouette, coefficients, silhouette
 from separatrix.distances.base import Metric

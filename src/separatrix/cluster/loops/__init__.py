@@ -1,1 +1,0 @@
-"""Compiled loops on arrays and scalars."""
