@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from separatrix.arrays import NDArray
+from separatrix.export import expressions as ex
 from separatrix.export.check import (
     Check,
     CheckFailed,
@@ -24,36 +25,7 @@ from separatrix.export.check import (
     run_python,
     run_sqlite,
 )
-from separatrix.export.program import (
-    All,
-    AnyOf,
-    Case,
-    Compare,
-    Defined,
-    Exp,
-    Expression,
-    Filled,
-    IsMissing,
-    Largest,
-    Log,
-    Missing,
-    Not,
-    Number,
-    OneOf,
-    Output,
-    ProductOf,
-    Program,
-    Quotient,
-    RawLevel,
-    RawNumber,
-    Smallest,
-    Sqrt,
-    SumOf,
-    Text,
-    Truth,
-    number_name,
-    program_of,
-)
+from separatrix.export.program import Output, Program, number_name, program_of
 from separatrix.export.python import module_text
 from separatrix.export.sql import DIALECTS, SQLDialect, dialect_named
 from separatrix.formula.inputs import InputColumn
@@ -419,48 +391,41 @@ def _output(output: Output) -> dict[str, Any]:
     return entry | {"is": plain(output.expression)}
 
 
-_LISTS = {
-    SumOf: ("sum", "terms"),
-    ProductOf: ("product", "factors"),
-    Largest: ("largest", "arguments"),
-    Smallest: ("smallest", "arguments"),
-    All: ("all", "conditions"),
-    AnyOf: ("any", "conditions"),
-}
-_SINGLE = {Exp: "exp", Log: "log", Sqrt: "sqrt", IsMissing: "missing"}
+_WORDS: dict[type[ex.Expression], str] = {
+    ex.SumOf: "sum", ex.ProductOf: "product", ex.Largest: "largest", ex.Smallest: "smallest",
+    ex.All: "all", ex.AnyOf: "any",
+    ex.Exp: "exp", ex.Log: "log", ex.Sqrt: "sqrt", ex.IsMissing: "missing", ex.Not: "not",
+}  # fmt: skip
 
 
-def plain(expression: Expression) -> Any:
+def plain(expression: ex.Expression) -> Any:
     """An expression as nested lists, objects and numbers."""
-    if isinstance(expression, Number | Truth):
+    if isinstance(expression, ex.Number | ex.Truth):
         return expression.value
-    if type(expression) in _LISTS:
-        name, field = _LISTS[type(expression)]
-        return {name: [plain(branch) for branch in getattr(expression, field)]}
-    if isinstance(expression, Exp | Log | Sqrt | IsMissing):
-        return {_SINGLE[type(expression)]: plain(expression.argument)}
     match expression:
-        case Missing():
+        case ex.OfSeveral(arguments):
+            return {_WORDS[type(expression)]: [plain(argument) for argument in arguments]}
+        case ex.OfOne(argument):
+            return {_WORDS[type(expression)]: plain(argument)}
+        case ex.Missing():
             return None
-        case Text(text):
+        case ex.Text(text):
             return {"text": text}
-        case Defined(name):
+        case ex.Defined(name):
             return {"value": name}
-        case RawNumber(column):
+        case ex.RawNumber(column):
             return {"number_in": column}
-        case RawLevel(column):
+        case ex.RawLevel(column):
             return {"level_in": column}
-        case Quotient(a, b):
+        case ex.Quotient(a, b):
             return {"quotient": [plain(a), plain(b)]}
-        case Compare(a, operator, b):
+        case ex.Compare(a, operator, b):
             return {"compare": [plain(a), operator, plain(b)]}
-        case OneOf(argument, texts):
+        case ex.OneOf(argument, texts):
             return {"one_of": [plain(argument), list(texts)]}
-        case Not(condition):
-            return {"not": plain(condition)}
-        case Filled(argument, fill):
+        case ex.Filled(argument, fill):
             return {"filled": [plain(argument), plain(fill)]}
-        case Case(branches, otherwise):
+        case ex.Case(branches, otherwise):
             pairs = [[plain(branch.condition), plain(branch.value)] for branch in branches]
             return {"case": pairs, "else": plain(otherwise)}
     raise TypeError(f"no expression: {expression!r}")

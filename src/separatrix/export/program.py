@@ -9,11 +9,12 @@ Numbers are double precision. A missing value is a value of its own (NULL, None)
 
 from __future__ import annotations
 
+import keyword
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from separatrix.arrays import Floats, NDArray
+from separatrix.export import expressions as ex
 from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
 from separatrix.formula.nodes import (
     ClassFormula,
@@ -35,261 +37,6 @@ from separatrix.formula.values import ArrayValue, NoFormula
 from separatrix.rows.schema import Kind
 
 # -------------------------------------------------------------------------------------------------
-# Expressions: what a model computes for one row, in no language yet.
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A constant: a float, or an int where it is the label of a class."""
-
-    value: float | int
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A constant text: a level or the label of a class."""
-
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """True or false, as the label of a class."""
-
-    value: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """No value: the answer for a row that the model refuses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Defined:
-    """What an earlier definition is called."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class RawNumber:
-    """The number in a column of the table, missing where it is null, NaN or stands for missing.
-
-    Dates are days since 1970-01-01; true and false are 1 and 0.
-    """
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class RawLevel:
-    """The level in a column of the table, without spaces around it, missing where it is null."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class SumOf:
-    """a + b + …"""
-
-    terms: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ProductOf:
-    """a · b · …"""
-
-    factors: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Quotient:
-    """a / b, with b other than zero."""
-
-    numerator: Expression
-    denominator: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Exp:
-    """eˣ; x is at most zero wherever models use it, so that it does not overflow."""
-
-    argument: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """The natural logarithm of a positive number."""
-
-    argument: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Sqrt:
-    """The square root of a number that is not negative."""
-
-    argument: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Largest:
-    """The largest of several numbers."""
-
-    arguments: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Smallest:
-    """The smallest of several numbers."""
-
-    arguments: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """a < b, a <= b, a > b, a >= b or a = b."""
-
-    left: Expression
-    operator: str
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class IsMissing:
-    """Whether a value is missing."""
-
-    argument: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """Whether a text is one of several; of a missing one it is not."""
-
-    argument: Expression
-    texts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """Whether all conditions hold."""
-
-    conditions: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AnyOf:
-    """Whether one of the conditions holds."""
-
-    conditions: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """Whether a condition does not hold."""
-
-    condition: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """A value, or another where it is missing."""
-
-    argument: Expression
-    fill: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """What a case is where its condition holds."""
-
-    condition: Expression
-    value: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """The value of the first branch whose condition holds, else another."""
-
-    branches: tuple[Branch, ...]
-    otherwise: Expression
-
-
-Expression = (
-    Number
-    | Text
-    | Truth
-    | Missing
-    | Defined
-    | RawNumber
-    | RawLevel
-    | SumOf
-    | ProductOf
-    | Quotient
-    | Exp
-    | Log
-    | Sqrt
-    | Largest
-    | Smallest
-    | Compare
-    | IsMissing
-    | OneOf
-    | All
-    | AnyOf
-    | Not
-    | Filled
-    | Branch
-    | Case
-)
-
-
-def children(expression: Expression) -> Iterator[Expression]:
-    """The expressions directly within an expression."""
-    for part in fields(expression):
-        value = getattr(expression, part.name)
-        for child in value if isinstance(value, tuple) else (value,):
-            if not isinstance(child, str | int | float):
-                yield child
-
-
-def rebuilt(
-    expression: Expression, part: Callable[[Expression], Sequence[Expression]]
-) -> Expression:
-    """An expression of the same kind with other parts: for one in a list there may be several."""
-    given: dict[str, Any] = {}
-    for each in fields(expression):
-        value = getattr(expression, each.name)
-        if isinstance(value, tuple):
-            given[each.name] = tuple(
-                new
-                for child in value
-                for new in ((child,) if isinstance(child, str) else part(child))
-            )
-        else:
-            plain = isinstance(value, str | int | float)
-            given[each.name] = value if plain else part(value)[0]
-    return type(expression)(**given)
-
-
-def within(expression: Expression) -> Iterator[Expression]:
-    """An expression and all within it."""
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack += children(node)
-
-
-def values_in(expression: Expression) -> set[str]:
-    """The names of the definitions that an expression uses."""
-    return {node.name for node in within(expression) if isinstance(node, Defined)}
-
-
-def columns_in(expression: Expression) -> set[str]:
-    """The columns of the table that an expression reads."""
-    return {node.column for node in within(expression) if isinstance(node, RawNumber | RawLevel)}
-
-
-# -------------------------------------------------------------------------------------------------
 # Programs: definitions in stages.
 
 
@@ -297,64 +44,10 @@ def columns_in(expression: Expression) -> set[str]:
 FIRST = "inputs"
 
 #: Names that mean something in the languages written to, and those that answers have.
-RESERVED = frozenset(
-    {
-        "and",
-        "as",
-        "assert",
-        "async",
-        "await",
-        "bool",
-        "break",
-        "case",
-        "class",
-        "continue",
-        "def",
-        "del",
-        "dict",
-        "elif",
-        "else",
-        "except",
-        "exp",
-        "false",
-        "finally",
-        "float",
-        "for",
-        "from",
-        "global",
-        "if",
-        "import",
-        "in",
-        "int",
-        "is",
-        "lambda",
-        "list",
-        "log",
-        "math",
-        "max",
-        "min",
-        "none",
-        "nonlocal",
-        "not",
-        "null",
-        "or",
-        "pass",
-        "predict",
-        "raise",
-        "return",
-        "row",
-        "sqrt",
-        "str",
-        "sum",
-        "true",
-        "try",
-        "value",
-        "while",
-        "with",
-        "yield",
-        "refused",
-    }
-)
+RESERVED = {word.lower() for word in keyword.kwlist} | {
+    *("bool", "case", "dict", "exp", "float", "int", "list", "log", "math", "max", "min", "null"),
+    *("predict", "refused", "row", "sqrt", "str", "sum", "value"),
+}
 
 
 @dataclass(frozen=True)
@@ -362,7 +55,7 @@ class Definition:
     """``name`` stands for an expression; ``meaning`` says what it is."""
 
     name: str
-    expression: Expression
+    expression: ex.Expression
     meaning: str = ""
 
 
@@ -379,7 +72,7 @@ class Output:
     """A column of the answer; ``label`` is the class whose probability it is, if it is one."""
 
     name: str
-    expression: Expression
+    expression: ex.Expression
     meaning: str = ""
     label: Any = None
 
@@ -388,7 +81,7 @@ class Output:
 class Refusal:
     """Rows that the model refuses, and why: SQL answers null, Python raises."""
 
-    condition: Expression
+    condition: ex.Expression
     reason: str
 
 
@@ -415,19 +108,21 @@ class Builder:
     notes: list[str] = field(default_factory=list)
     _stages: list[tuple[str, list[Definition]]] = field(default_factory=list)
     _level: dict[str, int] = field(default_factory=dict)
-    _known: dict[Expression, Defined] = field(default_factory=dict)
+    _known: dict[ex.Expression, ex.Defined] = field(default_factory=dict)
     _refusals: list[Refusal] = field(default_factory=list)
 
-    def let(self, name: str, expression: Expression, *, stage: str, meaning: str = "") -> Defined:
+    def let(
+        self, name: str, expression: ex.Expression, *, stage: str, meaning: str = ""
+    ) -> ex.Defined:
         """Define ``name`` (or one like it that is free); the same expression is defined once."""
-        if isinstance(expression, Defined):
+        if isinstance(expression, ex.Defined):
             return expression
         known = self._known.get(expression)
         if known is not None:
             return known
         free = identifier(name, self._level)
-        level = max((self._level[used] + 1 for used in values_in(expression)), default=0)
-        if level == 0 and not columns_in(expression):
+        level = max((self._level[used] + 1 for used in ex.values_in(expression)), default=0)
+        if level == 0 and not ex.columns_in(expression):
             level = 1  # a constant is not a column of the table
         if not self._stages:
             self._stages.append((FIRST, []))
@@ -436,17 +131,17 @@ class Builder:
             self._stages.append((number_name(stage, taken), []))
         self._stages[level][1].append(Definition(free, expression, meaning))
         self._level[free] = level
-        value = self._known[expression] = Defined(free)
+        value = self._known[expression] = ex.Defined(free)
         return value
 
-    def read(self, column: InputColumn) -> Defined:
+    def read(self, column: InputColumn) -> ex.Defined:
         """The value of a column of the table: a number, or a level."""
         self.columns.setdefault(column.name, column)
         levels = column.kind is Kind.DISCRETE
-        raw = RawLevel(column.name) if levels else RawNumber(column.name)
+        raw = ex.RawLevel(column.name) if levels else ex.RawNumber(column.name)
         return self.let(column.name, raw, stage=FIRST, meaning=column.name)
 
-    def refuse(self, condition: Expression, reason: str) -> None:
+    def refuse(self, condition: ex.Expression, reason: str) -> None:
         """Refuse the rows where a condition holds."""
         refusal = Refusal(condition, reason)
         if refusal not in self._refusals:
@@ -456,14 +151,14 @@ class Builder:
         """The program of these outputs: what none of them needs is left out."""
         needed: set[str] = set()
         for output in outputs:
-            needed |= values_in(output.expression)
+            needed |= ex.values_in(output.expression)
         stages: list[Stage] = []
         columns: set[str] = set()
         for name, definitions in reversed(self._stages):
             used = tuple(definition for definition in definitions if definition.name in needed)
             for definition in used:
-                needed |= values_in(definition.expression)
-                columns |= columns_in(definition.expression)
+                needed |= ex.values_in(definition.expression)
+                columns |= ex.columns_in(definition.expression)
             if used:
                 stages.append(Stage(name, used))
         return Program(
@@ -471,7 +166,7 @@ class Builder:
             tuple(column for name, column in self.columns.items() if name in columns),
             tuple(reversed(stages)),
             tuple(outputs),
-            tuple(r for r in self._refusals if values_in(r.condition) <= needed),
+            tuple(r for r in self._refusals if ex.values_in(r.condition) <= needed),
             tuple(dict.fromkeys(self.notes)),
         )
 
@@ -500,66 +195,36 @@ def number_name(name: str, taken: Sequence[str] | dict[str, int]) -> str:
 
 
 # -------------------------------------------------------------------------------------------------
-# Sums, and labels as constants.
-
-
-ZERO, ONE = Number(0.0), Number(1.0)
-#: Terms of a sum before it is made of sums.
-MOST_TERMS = 100
-
-
-def total(terms: Iterable[Expression]) -> Expression:
-    """The sum of the terms, without zeros."""
-    nonzero = tuple(term for term in terms if term != ZERO)
-    if len(nonzero) > MOST_TERMS:  # languages limit the depth of expressions
-        groups = [nonzero[i : i + MOST_TERMS] for i in range(0, len(nonzero), MOST_TERMS)]
-        return total(SumOf(group) if len(group) > 1 else group[0] for group in groups)
-    if not nonzero:
-        return ZERO
-    return nonzero[0] if len(nonzero) == 1 else SumOf(nonzero)
-
-
-def label(value: Any) -> Expression:
-    """The label of a class as a constant."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, bool):
-        return Truth(plain)
-    if isinstance(plain, int | float):
-        return Number(plain)
-    return Text(str(plain))
-
-
-# -------------------------------------------------------------------------------------------------
 # From the columns of a table to the terms of a design, as expressions.
 
 
 STAGE = "design"
 
 
-def design(b: Builder, inputs: Inputs) -> tuple[Defined, ...]:
+def design(b: Builder, inputs: Inputs) -> tuple[ex.Defined, ...]:
     """The terms of the design in order."""
     b.notes += inputs.notes
     columns = inputs.by_name
     return tuple(_term(b, term, columns[term.column]) for term in inputs.terms)
 
 
-def column_value(b: Builder, column: InputColumn) -> Defined:
+def column_value(b: Builder, column: InputColumn) -> ex.Defined:
     """The value of a column; rows that the model refuses for it are refused."""
     value = b.read(column)
     if column.kind is Kind.DISCRETE and column.unseen == "error":
-        known = Not(OneOf(value, known_texts(column)))
+        known = ex.Not(ex.OneOf(value, known_texts(column)))
         reason = f"column {column.name!r} holds a level that training did not have"
-        b.refuse(All((Not(IsMissing(value)), known)), reason)
+        b.refuse(ex.All((ex.Not(ex.IsMissing(value)), known)), reason)
     if column.refuses_missing:
         b.refuse(lacks_value(value, column), f"column {column.name!r} has no value")
     return value
 
 
-def lacks_value(value: Expression, column: InputColumn) -> Expression:
+def lacks_value(value: ex.Expression, column: InputColumn) -> ex.Expression:
     """Whether a value is missing; a level that training did not have may be taken for that."""
     if column.kind is Kind.DISCRETE and column.unseen == "missing":
-        return Not(OneOf(value, known_texts(column)))
-    return IsMissing(value)
+        return ex.Not(ex.OneOf(value, known_texts(column)))
+    return ex.IsMissing(value)
 
 
 def known_texts(column: InputColumn) -> tuple[str, ...]:
@@ -567,22 +232,22 @@ def known_texts(column: InputColumn) -> tuple[str, ...]:
     return tuple(text for texts in column.spellings.values() for text in texts)
 
 
-def indicator(condition: Expression) -> Expression:
+def indicator(condition: ex.Expression) -> ex.Expression:
     """1 where a condition holds, else 0."""
-    return Case((Branch(condition, ONE),), ZERO)
+    return ex.Case((ex.Branch(condition, ex.ONE),), ex.ZERO)
 
 
-def is_level(value: Expression, column: InputColumn, level: str) -> Expression:
+def is_level(value: ex.Expression, column: InputColumn, level: str) -> ex.Expression:
     """Whether a value is this level; one of the pooled levels is any text but the others."""
     if level == column.pooled:
-        return All((Not(IsMissing(value)), Not(OneOf(value, known_texts(column)))))
-    return OneOf(value, column.spellings[level])
+        return ex.All((ex.Not(ex.IsMissing(value)), ex.Not(ex.OneOf(value, known_texts(column)))))
+    return ex.OneOf(value, column.spellings[level])
 
 
-def _term(b: Builder, term: DesignTerm, column: InputColumn) -> Defined:
+def _term(b: Builder, term: DesignTerm, column: InputColumn) -> ex.Defined:
     value = column_value(b, column)
     name = str(term)
-    expression: Expression
+    expression: ex.Expression
     if term.missing:
         expression = indicator(lacks_value(value, column))
     elif term.level is not None:
@@ -590,7 +255,7 @@ def _term(b: Builder, term: DesignTerm, column: InputColumn) -> Defined:
     elif column.refuses_missing:
         return value
     else:
-        name, expression = f"{name} filled", Filled(value, Number(term.fill))
+        name, expression = f"{name} filled", ex.Filled(value, ex.Number(term.fill))
     return b.let(name, expression, stage=STAGE, meaning=name)
 
 
@@ -609,8 +274,8 @@ HUGE = 1e300
 #: Nodes of a number, and of a condition, that is written again wherever it is used.
 FEW_NODES, LONG_CONDITION = 3, 12
 
-CONDITIONS = (Compare, IsMissing, OneOf, All, AnyOf, Not, Truth)
-ATOMS = (Number, Text, Truth, Missing, Defined)
+CONDITIONS = (ex.Compare, ex.IsMissing, ex.OneOf, ex.All, ex.AnyOf, ex.Not, ex.Truth)
+ATOMS = (ex.Number, ex.Text, ex.Truth, ex.Missing, ex.Defined)
 
 
 def program_of(model: Any, *, level: float = 0.95) -> Program:
@@ -654,7 +319,7 @@ def _outputs(unrolled: Unrolled, formula: Formula, of: Evaluation, level: float)
     return outputs
 
 
-def _ends(unrolled: Unrolled, formula: NumberFormula, of: Evaluation) -> Sequence[Expression]:
+def _ends(unrolled: Unrolled, formula: NumberFormula, of: Evaluation) -> Sequence[ex.Expression]:
     """Lower and upper end of the interval, if they are short enough and finite."""
     before = unrolled.operations
     if formula.deviation is not None:
@@ -671,7 +336,7 @@ def _ends(unrolled: Unrolled, formula: NumberFormula, of: Evaluation) -> Sequenc
             f"Intervals are not part of the export: they take {length:,} operations for a row."
         )
         return ()
-    if any(isinstance(end, Number) for end in ends.array[0]):
+    if any(isinstance(end, ex.Number) for end in ends.array[0]):
         unrolled.builder.notes.append(
             "Intervals are not part of the export: of so few rows they are infinite."
         )
@@ -710,7 +375,7 @@ class Unrolled:
     builder: Builder = field(default_factory=Builder)
     operations: int = 0
     #: Expression, stage and name by identity.
-    names: dict[int, tuple[Expression, str, str]] = field(default_factory=dict)
+    names: dict[int, tuple[ex.Expression, str, str]] = field(default_factory=dict)
 
     def counts(self, operations: int) -> bool:
         """Count operations; whether they are still written."""
@@ -744,21 +409,21 @@ class TableRow:
     def levels(self, node: RawTerms) -> tuple[ScalarValue, ScalarValue]:
         """Terms with nothing filled in, 0 where a value is missing; and 1 where there is one."""
         b, columns = self.unrolled.builder, {column.name: column for column in node.columns}
-        values: list[Expression] = []
-        there: list[Expression] = []
+        values: list[ex.Expression] = []
+        there: list[ex.Expression] = []
         for term in node.terms:
             column = columns[term.column]
             value = column_value(b, column)
             if term.level is not None:
                 filled = indicator(is_level(value, column, term.level))
             else:
-                filled = Filled(value, ZERO)
+                filled = ex.Filled(value, ex.ZERO)
             values.append(b.let(str(term), filled, stage="design", meaning=str(term)))
-            known = indicator(Not(lacks_value(value, column)))
+            known = indicator(ex.Not(lacks_value(value, column)))
             there.append(b.let(f"{column.name} is known", known, stage="design"))
         return self._row(values), self._row(there)
 
-    def _row(self, expressions: Sequence[Expression]) -> ScalarValue:
+    def _row(self, expressions: Sequence[ex.Expression]) -> ScalarValue:
         array = np.empty((1, len(expressions)), dtype=object)
         array[0, :] = expressions
         return ScalarValue(self.unrolled, array)
@@ -786,7 +451,7 @@ class ScalarValue(ArrayValue):
     ) -> ScalarValue:
         """Expressions that are made only as long as the formula is not too long."""
         if not self.unrolled.counts(operations):
-            return ScalarValue(self.unrolled, np.full(shape, ZERO, dtype=object))
+            return ScalarValue(self.unrolled, np.full(shape, ex.ZERO, dtype=object))
         return ScalarValue(self.unrolled, np.asarray(make(), dtype=object).reshape(shape))
 
     def apply(self, operator: str, *others: Any) -> ScalarValue:
@@ -823,7 +488,7 @@ class ScalarValue(ArrayValue):
             for k, column in enumerate(matrix.T):
                 indices = np.flatnonzero(column)
                 for i in range(len(x)):
-                    products[i, k] = total([_times(float(column[j]), x[i, j]) for j in indices])
+                    products[i, k] = ex.total([_times(float(column[j]), x[i, j]) for j in indices])
             return products
 
         return self._made(shape, product, int(np.count_nonzero(matrix)))
@@ -851,26 +516,27 @@ class ScalarValue(ArrayValue):
         signed = -self if largest else self
         d, m = signed.array[0], self.array.shape[1]
         if not self.unrolled.counts(4 * m * k):
-            blank = np.full((1, k), ZERO, dtype=object)
+            blank = np.full((1, k), ex.ZERO, dtype=object)
             return ScalarValue(self.unrolled, blank), ScalarValue(self.unrolled, blank)
-        values: list[Expression] = []
-        positions: list[Expression] = []
+        values: list[ex.Expression] = []
+        positions: list[ex.Expression] = []
         for rank in range(k):
             left = list(d)
             if rank:
                 v, p = values[-1], positions[-1]
                 for j in range(m):
-                    after: Expression = Compare(d[j], ">", v)
+                    after: ex.Expression = ex.Compare(d[j], ">", v)
                     if j:
-                        tie = All((Compare(d[j], "=", v), Compare(p, "<", Number(j))))
-                        after = AnyOf((after, tie))
-                    left[j] = Case((Branch(after, d[j]),), Number(HUGE))
-            least = Smallest(tuple(left)) if m > 1 else left[0]
+                        tie = ex.All((ex.Compare(d[j], "=", v), ex.Compare(p, "<", ex.Number(j))))
+                        after = ex.AnyOf((after, tie))
+                    left[j] = ex.Case((ex.Branch(after, d[j]),), ex.Number(HUGE))
+            least = ex.Smallest(tuple(left)) if m > 1 else left[0]
             at = [
-                Branch(Compare(value, "=", least), Number(j)) for j, value in enumerate(left[:-1])
+                ex.Branch(ex.Compare(value, "=", least), ex.Number(j))
+                for j, value in enumerate(left[:-1])
             ]
             values.append(least)
-            positions.append(Case(tuple(at), Number(m - 1)) if at else Number(0))
+            positions.append(ex.Case(tuple(at), ex.Number(m - 1)) if at else ex.Number(0))
         scalar_value = ScalarValue(self.unrolled, np.array([values], dtype=object))
         return -scalar_value if largest else scalar_value, ScalarValue(
             self.unrolled, np.array([positions], dtype=object)
@@ -904,8 +570,8 @@ class ScalarValue(ArrayValue):
 
     def cumulative(self, *, reverse: bool = False) -> ScalarValue:
         """Running sums."""
-        row: list[Expression] = list(self.array[0])
-        sums: list[Expression] = []
+        row: list[ex.Expression] = list(self.array[0])
+        sums: list[ex.Expression] = []
         for value in reversed(row) if reverse else row:
             sums.append(_add(sums[-1], value) if sums else value)
         return self._made(self.array.shape, lambda: sums[::-1] if reverse else sums, len(row))
@@ -938,124 +604,129 @@ class ScalarValue(ArrayValue):
         return self
 
 
-def _entry(position: Expression, row: Sequence[Expression]) -> Expression:
+def _entry(position: ex.Expression, row: Sequence[ex.Expression]) -> ex.Expression:
     """The entry of a row at a position."""
-    if isinstance(position, Number):
+    if isinstance(position, ex.Number):
         return row[min(int(position.value), len(row) - 1)]
-    if isinstance(position, Case) and _is_table(position):
-        branches = [Branch(b.condition, _entry(b.value, row)) for b in position.branches]
-        return Case(tuple(branches), _entry(position.otherwise, row))
+    if isinstance(position, ex.Case) and _is_table(position):
+        branches = [ex.Branch(b.condition, _entry(b.value, row)) for b in position.branches]
+        return ex.Case(tuple(branches), _entry(position.otherwise, row))
     branches = [
-        Branch(Compare(position, "=", Number(j)), value) for j, value in enumerate(row[:-1])
+        ex.Branch(ex.Compare(position, "=", ex.Number(j)), value)
+        for j, value in enumerate(row[:-1])
     ]
-    return Case(tuple(branches), row[-1]) if branches else row[-1]
+    return ex.Case(tuple(branches), row[-1]) if branches else row[-1]
 
 
-def _is_table(case: Case) -> bool:
+def _is_table(case: ex.Case) -> bool:
     """Whether all values of a case are constants."""
     values = [branch.value for branch in case.branches] + [case.otherwise]
-    return all(isinstance(value, Number) for value in values)
+    return all(isinstance(value, ex.Number) for value in values)
 
 
-def _pieces(score: Expression, ends: Floats, values: Floats, slope: Floats) -> Expression:
+def _pieces(score: ex.Expression, ends: Floats, values: Floats, slope: Floats) -> ex.Expression:
     """Constant pieces, linear in between, constant beyond the first and the last."""
-    branches = [Branch(Compare(score, "<=", Number(float(ends[0]))), Number(float(values[0])))]
+    branches = [
+        ex.Branch(ex.Compare(score, "<=", ex.Number(float(ends[0]))), ex.Number(float(values[0])))
+    ]
     for x0, x1, y0, rise in zip(ends, ends[1:], values, slope, strict=False):
         if x1 > x0:
-            away = SumOf((score, Number(-float(x0))))
-            at = _add(Number(float(y0)), _times(float(rise), away))
-            branches.append(Branch(Compare(score, "<", Number(float(x1))), at))
-    return Case(tuple(branches), Number(float(values[-1])))
+            away = ex.SumOf((score, ex.Number(-float(x0))))
+            at = _add(ex.Number(float(y0)), _times(float(rise), away))
+            branches.append(ex.Branch(ex.Compare(score, "<", ex.Number(float(x1))), at))
+    return ex.Case(tuple(branches), ex.Number(float(values[-1])))
 
 
 # -------------------------------------------------------------------------------------------------
 # Operators: constants are computed, and what makes no difference is left out.
 
 
-def _constant(value: Any) -> Expression:
-    if isinstance(value, Expression):
+def _constant(value: Any) -> ex.Expression:
+    if isinstance(value, ex.Expression):
         return value
     if isinstance(value, str):
-        return Text(value)
+        return ex.Text(value)
     if isinstance(value, float | np.floating):
         number = float(value)
-        return Missing() if np.isnan(number) else Number(float(np.clip(number, -HUGE, HUGE)))
-    return label(value)
+        return ex.Missing() if np.isnan(number) else ex.Number(float(np.clip(number, -HUGE, HUGE)))
+    return ex.label_constant(value)
 
 
-def _values(expressions: Sequence[Expression]) -> list[float] | None:
+def _values(expressions: Sequence[ex.Expression]) -> list[float] | None:
     """The values of numbers; None where not all are."""
     numbers = [
-        float(expression.value) for expression in expressions if isinstance(expression, Number)
+        float(expression.value) for expression in expressions if isinstance(expression, ex.Number)
     ]
     return numbers if len(numbers) == len(expressions) else None
 
 
-def _is_huge(one: Expression) -> bool:
-    return isinstance(one, Number) and abs(one.value) >= HUGE
+def _is_huge(one: ex.Expression) -> bool:
+    return isinstance(one, ex.Number) and abs(one.value) >= HUGE
 
 
-def _add(a: Expression, b: Expression) -> Expression:
-    if isinstance(a, Number) and isinstance(b, Number):
-        return Number(float(np.clip(float(a.value) + float(b.value), -HUGE, HUGE)))
+def _add(a: ex.Expression, b: ex.Expression) -> ex.Expression:
+    if isinstance(a, ex.Number) and isinstance(b, ex.Number):
+        return ex.Number(float(np.clip(float(a.value) + float(b.value), -HUGE, HUGE)))
     if _is_huge(a) or _is_huge(b):  # whatever is added to it is lost in rounding
         return a if _is_huge(a) else b
-    return total((a, b))
+    return ex.total((a, b))
 
 
-def _times(a: float, x: Expression) -> Expression:
+def _times(a: float, x: ex.Expression) -> ex.Expression:
     if a == 0.0:
-        return ZERO
+        return ex.ZERO
     if a == 1.0:
         return x
-    if isinstance(x, Number):
-        return Number(float(np.clip(float(a) * float(x.value), -HUGE, HUGE)))
-    if isinstance(x, ProductOf) and isinstance(x.factors[0], Number):
-        rest = x.factors[1] if len(x.factors) == 2 else ProductOf(x.factors[1:])
-        return _times(a * float(x.factors[0].value), rest)
-    if isinstance(x, Case) and a == -1.0 and len(x.branches) == 1:
+    if isinstance(x, ex.Number):
+        return ex.Number(float(np.clip(float(a) * float(x.value), -HUGE, HUGE)))
+    if isinstance(x, ex.ProductOf) and isinstance(x.arguments[0], ex.Number):
+        rest = x.arguments[1] if len(x.arguments) == 2 else ex.ProductOf(x.arguments[1:])
+        return _times(a * float(x.arguments[0].value), rest)
+    if isinstance(x, ex.Case) and a == -1.0 and len(x.branches) == 1:
         ((condition, value),) = ((b.condition, b.value) for b in x.branches)
-        return Case((Branch(condition, _times(a, value)),), _times(a, x.otherwise))
-    return ProductOf((Number(float(a)), x))
+        return ex.Case((ex.Branch(condition, _times(a, value)),), _times(a, x.otherwise))
+    return ex.ProductOf((ex.Number(float(a)), x))
 
 
-def _multiply(a: Expression, b: Expression) -> Expression:
-    if isinstance(a, Number):
+def _multiply(a: ex.Expression, b: ex.Expression) -> ex.Expression:
+    if isinstance(a, ex.Number):
         return _times(float(a.value), b)
-    if isinstance(b, Number):
+    if isinstance(b, ex.Number):
         return _times(float(b.value), a)
-    return ProductOf((a, b))
+    return ex.ProductOf((a, b))
 
 
-def _divide(a: Expression, b: Expression) -> Expression:
-    if isinstance(b, Number) and b.value == 1.0:
+def _divide(a: ex.Expression, b: ex.Expression) -> ex.Expression:
+    if isinstance(b, ex.Number) and b.value == 1.0:
         return a
-    if isinstance(a, Number) and isinstance(b, Number) and b.value:
-        return Number(float(a.value) / float(b.value))
-    return ZERO if a == ZERO else Quotient(a, b)
+    if isinstance(a, ex.Number) and isinstance(b, ex.Number) and b.value:
+        return ex.Number(float(a.value) / float(b.value))
+    return ex.ZERO if a == ex.ZERO else ex.Quotient(a, b)
 
 
-def _power(a: Expression, p: Expression) -> Expression:
+def _power(a: ex.Expression, p: ex.Expression) -> ex.Expression:
     """aᵖ = e^(p log a) of a positive number; zero stays zero."""
-    if isinstance(a, Number) and isinstance(p, Number):
-        return Number(float(a.value) ** float(p.value))
-    return Case((Branch(Compare(a, ">", ZERO), Exp(_multiply(p, Log(a)))),), ZERO)
+    if isinstance(a, ex.Number) and isinstance(p, ex.Number):
+        return ex.Number(float(a.value) ** float(p.value))
+    return ex.Case(
+        (ex.Branch(ex.Compare(a, ">", ex.ZERO), ex.Exp(_multiply(p, ex.Log(a)))),), ex.ZERO
+    )
 
 
-def _absolute(x: Expression) -> Expression:
-    if isinstance(x, Number):
-        return Number(abs(x.value))
-    return Case((Branch(Compare(x, ">", ZERO), x),), _times(-1.0, x))
+def _absolute(x: ex.Expression) -> ex.Expression:
+    if isinstance(x, ex.Number):
+        return ex.Number(abs(x.value))
+    return ex.Case((ex.Branch(ex.Compare(x, ">", ex.ZERO), x),), _times(-1.0, x))
 
 
-def _tangent(x: Expression) -> Expression:
+def _tangent(x: ex.Expression) -> ex.Expression:
     """tanh x = ± (1 − e^−2|x|) / (1 + e^−2|x|)."""
-    small = Exp(_times(-2.0, _absolute(x)))
-    ratio = Quotient(_add(ONE, _times(-1.0, small)), _add(ONE, small))
-    return Case((Branch(Compare(x, ">=", ZERO), ratio),), _times(-1.0, ratio))
+    small = ex.Exp(_times(-2.0, _absolute(x)))
+    ratio = ex.Quotient(_add(ex.ONE, _times(-1.0, small)), _add(ex.ONE, small))
+    return ex.Case((ex.Branch(ex.Compare(x, ">=", ex.ZERO), ratio),), _times(-1.0, ratio))
 
 
-def _compare(operator: str) -> Callable[[Expression, Expression], Expression]:
+def _compare(operator: str) -> Callable[[ex.Expression, ex.Expression], ex.Expression]:
     decided = {
         "<": np.less,
         "<=": np.less_equal,
@@ -1064,104 +735,113 @@ def _compare(operator: str) -> Callable[[Expression, Expression], Expression]:
         "=": np.equal,
     }
 
-    def compare(a: Expression, b: Expression) -> Expression:
-        if isinstance(a, Number) and isinstance(b, Number):
-            return Truth(bool(decided[operator](a.value, b.value)))
+    def compare(a: ex.Expression, b: ex.Expression) -> ex.Expression:
+        if isinstance(a, ex.Number) and isinstance(b, ex.Number):
+            return ex.Truth(bool(decided[operator](a.value, b.value)))
         condition = _mark(a)
-        if condition is not None and operator == ">" and b == Number(0.5):
+        if condition is not None and operator == ">" and b == ex.Number(0.5):
             return condition
-        return Compare(a, operator, b)
+        return ex.Compare(a, operator, b)
 
     return compare
 
 
-def _mark(x: Expression) -> Expression | None:
+def _mark(x: ex.Expression) -> ex.Expression | None:
     """The condition whose indicator this is, or that one of several holds."""
-    if isinstance(x, Case) and x.otherwise == ZERO and len(x.branches) == 1:
-        return x.branches[0].condition if x.branches[0].value == ONE else None
-    if isinstance(x, Largest):
+    if isinstance(x, ex.Case) and x.otherwise == ex.ZERO and len(x.branches) == 1:
+        return x.branches[0].condition if x.branches[0].value == ex.ONE else None
+    if isinstance(x, ex.Largest):
         parts = [_mark(one) for one in x.arguments]
         return _any(*(p for p in parts if p is not None)) if None not in parts else None
     return None
 
 
-def _all(*conditions: Expression) -> Expression:
-    return _join_conditions(All, conditions, neutral=True)
+def _all(*conditions: ex.Expression) -> ex.Expression:
+    return _join_conditions(ex.All, conditions, neutral=True)
 
 
-def _any(*conditions: Expression) -> Expression:
-    return _join_conditions(AnyOf, conditions, neutral=False)
+def _any(*conditions: ex.Expression) -> ex.Expression:
+    return _join_conditions(ex.AnyOf, conditions, neutral=False)
 
 
-def _join_conditions(kind: Any, conditions: Sequence[Expression], *, neutral: bool) -> Expression:
-    left: list[Expression] = []
+def _join_conditions(
+    kind: Any, conditions: Sequence[ex.Expression], *, neutral: bool
+) -> ex.Expression:
+    left: list[ex.Expression] = []
     for one in conditions:
-        if isinstance(one, Truth):
+        if isinstance(one, ex.Truth):
             if one.value != neutral:
                 return one
         else:
-            left += one.conditions if isinstance(one, kind) else [one]
+            left += one.arguments if isinstance(one, kind) else [one]
     if not left:
-        return Truth(neutral)
+        return ex.Truth(neutral)
     return left[0] if len(left) == 1 else kind(tuple(left))
 
 
-def _not(condition: Expression) -> Expression:
-    if isinstance(condition, Truth):
-        return Truth(not condition.value)
-    return condition.condition if isinstance(condition, Not) else Not(condition)
+def _not(condition: ex.Expression) -> ex.Expression:
+    if isinstance(condition, ex.Truth):
+        return ex.Truth(not condition.value)
+    return condition.argument if isinstance(condition, ex.Not) else ex.Not(condition)
 
 
-def _where(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    if isinstance(condition, Truth):
+def _where(condition: ex.Expression, yes: ex.Expression, no: ex.Expression) -> ex.Expression:
+    if isinstance(condition, ex.Truth):
         return yes if condition.value else no
-    if yes is no or (isinstance(yes, Number) and yes == no):
+    if yes is no or (isinstance(yes, ex.Number) and yes == no):
         return yes
-    if isinstance(no, Case) and _is_table(no) and isinstance(yes, Number):
-        return Case((Branch(condition, yes), *no.branches), no.otherwise)
-    return Case((Branch(condition, yes),), no)
+    if isinstance(no, ex.Case) and _is_table(no) and isinstance(yes, ex.Number):
+        return ex.Case((ex.Branch(condition, yes), *no.branches), no.otherwise)
+    return ex.Case((ex.Branch(condition, yes),), no)
 
 
-def _double(x: Expression) -> Expression:
-    if isinstance(x, Truth):
-        return ONE if x.value else ZERO
+def _double(x: ex.Expression) -> ex.Expression:
+    if isinstance(x, ex.Truth):
+        return ex.ONE if x.value else ex.ZERO
     return indicator(x) if isinstance(x, CONDITIONS) else x
 
 
-def _extreme(kind: Any, sign: float) -> Callable[[Sequence[Expression]], Expression]:
-    def extreme(arguments: Sequence[Expression]) -> Expression:
+def _extreme(kind: Any, sign: float) -> Callable[[Sequence[ex.Expression]], ex.Expression]:
+    def extreme(arguments: Sequence[ex.Expression]) -> ex.Expression:
         known = _values(arguments)
         if known is not None:
-            return Number(max(known) if sign > 0.0 else min(known))
-        worst = Number(-sign * HUGE)
+            return ex.Number(max(known) if sign > 0.0 else min(known))
+        worst = ex.Number(-sign * HUGE)
         left = [argument for argument in arguments if argument != worst]
         return left[0] if len(left) == 1 else kind(tuple(left))
 
     return extreme
 
 
-def _best(kind: Any, sign: float) -> Callable[[Sequence[Expression]], Expression]:
+def _best(kind: Any, sign: float) -> Callable[[Sequence[ex.Expression]], ex.Expression]:
     """The position of the largest or smallest entry, of several the first."""
     extreme, operator = _extreme(kind, sign), ">" if sign > 0 else "<"
 
-    def best(row: Sequence[Expression]) -> Expression:
+    def best(row: Sequence[ex.Expression]) -> ex.Expression:
         known = _values(row)
         if known is not None:
-            return Number(int(np.argmax(np.array(known) * sign)))
+            return ex.Number(int(np.argmax(np.array(known) * sign)))
         if len(row) == 2:
-            return Case((Branch(Compare(row[1], operator, row[0]), Number(1)),), Number(0))
+            return ex.Case(
+                (ex.Branch(ex.Compare(row[1], operator, row[0]), ex.Number(1)),), ex.Number(0)
+            )
         if len(row) == 1:
-            return Number(0)
+            return ex.Number(0)
         most = extreme(row)
-        at = [Branch(Compare(value, "=", most), Number(j)) for j, value in enumerate(row[:-1])]
-        return Case(tuple(at), Number(len(row) - 1))
+        at = [
+            ex.Branch(ex.Compare(value, "=", most), ex.Number(j))
+            for j, value in enumerate(row[:-1])
+        ]
+        return ex.Case(tuple(at), ex.Number(len(row) - 1))
 
     return best
 
 
-def _function(kind: Any, function: Callable[[float], Any]) -> Callable[[Expression], Expression]:
-    def expression(x: Expression) -> Expression:
-        return Number(float(function(float(x.value)))) if isinstance(x, Number) else kind(x)
+def _function(
+    kind: Any, function: Callable[[float], Any]
+) -> Callable[[ex.Expression], ex.Expression]:
+    def expression(x: ex.Expression) -> ex.Expression:
+        return ex.Number(float(function(float(x.value)))) if isinstance(x, ex.Number) else kind(x)
 
     return expression
 
@@ -1178,13 +858,13 @@ def _sums(array: Any, axis: int) -> Any:
     return sums
 
 
-def _add_up(terms: Sequence[Expression]) -> Expression:
+def _add_up(terms: Sequence[ex.Expression]) -> ex.Expression:
     known = _values(terms)
-    return total(terms) if known is None else Number(float(np.sum(known)))
+    return ex.total(terms) if known is None else ex.Number(float(np.sum(known)))
 
 
 _CONSTANT = _elementwise(_constant, 1)
-_LARGEST, _SMALLEST = _extreme(Largest, 1.0), _extreme(Smallest, -1.0)
+_LARGEST, _SMALLEST = _extreme(ex.Largest, 1.0), _extreme(ex.Smallest, -1.0)
 _OPERATORS: dict[str, Any] = {
     "Add": _elementwise(_add, 2),
     "Sub": _elementwise(lambda a, b: _add(a, _times(-1.0, b)), 2),
@@ -1200,11 +880,11 @@ _OPERATORS: dict[str, Any] = {
     "And": _elementwise(_all, 2),
     "Or": _elementwise(_any, 2),
     "Not": _elementwise(_not, 1),
-    "IsNaN": _elementwise(lambda x: Truth(isinstance(x, Missing)), 1),
+    "IsNaN": _elementwise(lambda x: ex.Truth(isinstance(x, ex.Missing)), 1),
     "Where": _elementwise(_where, 3),
-    "Exp": _elementwise(_function(Exp, np.exp), 1),
-    "Log": _elementwise(_function(Log, np.log), 1),
-    "Sqrt": _elementwise(_function(Sqrt, np.sqrt), 1),
+    "Exp": _elementwise(_function(ex.Exp, np.exp), 1),
+    "Log": _elementwise(_function(ex.Log, np.log), 1),
+    "Sqrt": _elementwise(_function(ex.Sqrt, np.sqrt), 1),
     "Abs": _elementwise(_absolute, 1),
     "Max": _elementwise(lambda a, b: _LARGEST((a, b)), 2),
     "Min": _elementwise(lambda a, b: _SMALLEST((a, b)), 2),
@@ -1213,12 +893,12 @@ _OPERATORS: dict[str, Any] = {
     "Integers": _elementwise(_double, 1),
 }
 _WORDS = {"Sin": "Sines", "Cos": "Cosines", "Floor": "Periodic functions"}
-_REDUCTIONS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
+_REDUCTIONS: dict[str, Callable[[Sequence[ex.Expression]], ex.Expression]] = {
     "Sum": _add_up,
     "Max": _LARGEST,
     "Min": _SMALLEST,
-    "ArgMax": _best(Largest, 1.0),
-    "ArgMin": _best(Smallest, -1.0),
+    "ArgMax": _best(ex.Largest, 1.0),
+    "ArgMin": _best(ex.Smallest, -1.0),
 }
 
 
@@ -1229,23 +909,23 @@ _REDUCTIONS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
 def _order_program(unrolled: Unrolled, title: str, outputs: Sequence[Output]) -> Program:
     """The program: named parts, and parts that are used several times, are definitions."""
     uses = _uses([output.expression for output in outputs])
-    written: dict[int, Expression] = {}
+    written: dict[int, ex.Expression] = {}
     steps = 0
     for one in _children_first([output.expression for output in outputs]):
-        new = rebuilt(one, partial(_splice, one, written, uses, unrolled))
-        if isinstance(new, SumOf):
-            new = total(new.terms)
+        new = ex.rebuild(one, partial(_splice, one, written, uses, unrolled))
+        if isinstance(new, ex.SumOf):
+            new = ex.total(new.arguments)
         name = unrolled.names.get(id(one))
         if name is not None:
             _, stage, words = name
             new = unrolled.builder.let(words, new, stage=stage, meaning=words)
-        elif uses[id(one)] > 1 and not isinstance(one, Branch):
+        elif uses[id(one)] > 1 and not isinstance(one, ex.Branch):
             condition = isinstance(one, CONDITIONS)
             if _is_larger(new, LONG_CONDITION if condition else FEW_NODES):
                 steps += 1
                 number = indicator(new) if condition else new
                 step = unrolled.builder.let(f"step {steps}", number, stage="steps")
-                new = Compare(step, "=", ONE) if condition else step
+                new = ex.Compare(step, "=", ex.ONE) if condition else step
         written[id(one)] = new
     settled = [
         Output(o.name, written.get(id(o.expression), o.expression), o.meaning, o.label)
@@ -1255,26 +935,26 @@ def _order_program(unrolled: Unrolled, title: str, outputs: Sequence[Output]) ->
 
 
 def _splice(
-    around: Expression,
-    written: dict[int, Expression],
+    around: ex.Expression,
+    written: dict[int, ex.Expression],
     uses: Counter[int],
     unrolled: Unrolled,
-    part: Expression,
-) -> Sequence[Expression]:
+    part: ex.Expression,
+) -> Sequence[ex.Expression]:
     """What a part became: several terms of a sum within a sum that nothing else uses."""
     new = written.get(id(part), part)
     same = type(around) is type(part) and type(new) is type(part)
     if same and uses[id(part)] == 1 and id(part) not in unrolled.names:
-        if isinstance(new, SumOf):
-            return new.terms
-        if isinstance(new, ProductOf):
-            return new.factors
-        if isinstance(new, Largest | Smallest):
+        if isinstance(new, ex.SumOf):
+            return new.arguments
+        if isinstance(new, ex.ProductOf):
+            return new.arguments
+        if isinstance(new, ex.Largest | ex.Smallest):
             return new.arguments
     return (new,)
 
 
-def _uses(roots: Sequence[Expression]) -> Counter[int]:
+def _uses(roots: Sequence[ex.Expression]) -> Counter[int]:
     """How often each expression is part of others."""
     uses: Counter[int] = Counter()
     stack = list(roots)
@@ -1286,17 +966,17 @@ def _uses(roots: Sequence[Expression]) -> Counter[int]:
         if id(root) in seen:
             continue
         seen.add(id(root))
-        for part in children(root):
+        for part in ex.children(root):
             uses[id(part)] += 1
             stack.append(part)
     return uses
 
 
-def _children_first(roots: Sequence[Expression]) -> Sequence[Expression]:
+def _children_first(roots: Sequence[ex.Expression]) -> Sequence[ex.Expression]:
     """Every expression but atoms once, after those within it."""
-    order: list[Expression] = []
+    order: list[ex.Expression] = []
     seen: set[int] = set()
-    stack: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
+    stack: list[tuple[ex.Expression, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
         root, ready = stack.pop()
         if ready:
@@ -1304,14 +984,14 @@ def _children_first(roots: Sequence[Expression]) -> Sequence[Expression]:
         elif id(root) not in seen and not isinstance(root, ATOMS):
             seen.add(id(root))
             stack.append((root, True))
-            stack += [(part, False) for part in reversed(list(children(root)))]
+            stack += [(part, False) for part in reversed(list(ex.children(root)))]
     return order
 
 
-def _is_larger(expression: Expression, nodes: int) -> bool:
+def _is_larger(expression: ex.Expression, nodes: int) -> bool:
     """Whether an expression has more than so many nodes."""
     count, stack = 0, [expression]
     while stack and count <= nodes:
         count += 1
-        stack += children(stack.pop())
+        stack += ex.children(stack.pop())
     return count > nodes

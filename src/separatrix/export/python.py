@@ -6,33 +6,8 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from separatrix.export.program import (
-    All,
-    AnyOf,
-    Case,
-    Compare,
-    Defined,
-    Exp,
-    Expression,
-    Filled,
-    IsMissing,
-    Largest,
-    Log,
-    Missing,
-    Not,
-    Number,
-    OneOf,
-    ProductOf,
-    Program,
-    Quotient,
-    RawLevel,
-    RawNumber,
-    Smallest,
-    Sqrt,
-    SumOf,
-    Text,
-    Truth,
-)
+from separatrix.export import expressions as ex
+from separatrix.export.program import Program
 from separatrix.formula.inputs import InputColumn
 from separatrix.rows.notations import AMONG_NUMBERS, SILENT
 from separatrix.rows.schema import Kind
@@ -74,7 +49,7 @@ def module_text(program: Program) -> str:
                 ]
     answers = []
     for output in program.outputs:
-        if isinstance(output.expression, Defined):
+        if isinstance(output.expression, ex.Defined):
             name = output.expression.name
         else:
             name = f"answer_{output.name}"
@@ -99,9 +74,9 @@ def _comments(program: Program) -> list[str]:
     return notes
 
 
-def _assignment(name: str, expression: Expression, columns: Columns) -> list[str]:
+def _assignment(name: str, expression: ex.Expression, columns: Columns) -> list[str]:
     """The lines that define a name."""
-    if isinstance(expression, Case) and len(expression.branches) > FEW_BRANCHES:
+    if isinstance(expression, ex.Case) and len(expression.branches) > FEW_BRANCHES:
         return _cases(name, expression, columns)
     line = f"    {name} = {written(expression, columns)}"
     if len(line) <= WIDTH:
@@ -109,7 +84,7 @@ def _assignment(name: str, expression: Expression, columns: Columns) -> list[str
     return [f"    {name} = (", *_fold_lines(written(expression, columns)), "    )"]
 
 
-def _cases(name: str, case: Case, columns: Columns) -> list[str]:
+def _cases(name: str, case: ex.Case, columns: Columns) -> list[str]:
     """if … elif … else; of very many branches the first that holds is set last."""
     pairs = [
         (written(branch.condition, columns), written(branch.value, columns))
@@ -236,51 +211,51 @@ def readers_for(columns: Sequence[InputColumn]) -> str:
 CHOICE, OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(9)
 
 
-def written(expression: Expression, columns: dict[str, InputColumn], outer: int = CHOICE) -> str:
+def written(expression: ex.Expression, columns: dict[str, InputColumn], outer: int = CHOICE) -> str:
     """The text of an expression, in parentheses where what is around it holds tighter."""
     text, precedence = _text(expression, columns)
     return f"({text})" if precedence < outer else text
 
 
-def _text(expression: Expression, columns: dict[str, InputColumn]) -> tuple[str, int]:
-    def inside(one: Expression, outer: int = CHOICE) -> str:
+def _text(expression: ex.Expression, columns: dict[str, InputColumn]) -> tuple[str, int]:
+    def inside(one: ex.Expression, outer: int = CHOICE) -> str:
         return written(one, columns, outer)
 
     match expression:
-        case Number(value):
+        case ex.Number(value):
             return repr(value), SIGN if value < 0 else ATOM
-        case Text(value) | Truth(value):
+        case ex.Text(value) | ex.Truth(value):
             return repr(value), ATOM
-        case Missing():
+        case ex.Missing():
             return "None", ATOM
-        case Defined(name):
+        case ex.Defined(name):
             return name, ATOM
-        case RawNumber(column) | RawLevel(column):
+        case ex.RawNumber(column) | ex.RawLevel(column):
             return _raw(columns[column]), ATOM
-        case SumOf(terms):
+        case ex.SumOf(terms):
             return _sum(terms, columns), SUM
-        case ProductOf(factors):
-            if factors[0] == Number(-1.0):
+        case ex.ProductOf(factors):
+            if factors[0] == ex.Number(-1.0):
                 return "-" + " * ".join(inside(one, SIGN) for one in factors[1:]), PRODUCT
             return " * ".join(inside(one, SIGN) for one in factors), PRODUCT
-        case Quotient(a, b):
+        case ex.Quotient(a, b):
             return f"{inside(a, PRODUCT)} / {inside(b, SIGN)}", PRODUCT
-        case Exp(argument):
+        case ex.Exp(argument):
             return f"math.exp({inside(argument)})", ATOM
-        case Log(argument):
+        case ex.Log(argument):
             return f"math.log({inside(argument)})", ATOM
-        case Sqrt(argument):
+        case ex.Sqrt(argument):
             return f"math.sqrt({inside(argument)})", ATOM
-        case Largest((one,)) | Smallest((one,)):
+        case ex.Largest((one,)) | ex.Smallest((one,)):
             return inside(one), CHOICE
-        case Largest(arguments):
+        case ex.Largest(arguments):
             return f"max({', '.join(map(inside, arguments))})", ATOM
-        case Smallest(arguments):
+        case ex.Smallest(arguments):
             return f"min({', '.join(map(inside, arguments))})", ATOM
-        case Filled(argument, fill):
+        case ex.Filled(argument, fill):
             first = inside(argument, SUM)
             return f"{inside(fill, OR)} if {first} is None else {inside(argument)}", CHOICE
-        case Case(branches, otherwise):
+        case ex.Case(branches, otherwise):
             parts = [
                 f"{inside(one.value, OR)} if {inside(one.condition, OR)} else " for one in branches
             ]
@@ -288,37 +263,37 @@ def _text(expression: Expression, columns: dict[str, InputColumn]) -> tuple[str,
     return _condition(expression, columns)
 
 
-def _condition(expression: Expression, columns: dict[str, InputColumn]) -> tuple[str, int]:
-    def inside(one: Expression, outer: int = CHOICE) -> str:
+def _condition(expression: ex.Expression, columns: dict[str, InputColumn]) -> tuple[str, int]:
+    def inside(one: ex.Expression, outer: int = CHOICE) -> str:
         return written(one, columns, outer)
 
     match expression:
-        case Compare(a, operator, b):
+        case ex.Compare(a, operator, b):
             sign = "==" if operator == "=" else operator
             return f"{inside(a, SUM)} {sign} {inside(b, SUM)}", COMPARISON
-        case IsMissing(argument):
+        case ex.IsMissing(argument):
             return f"{inside(argument, SUM)} is None", COMPARISON
-        case OneOf(argument, (one,)):
+        case ex.OneOf(argument, (one,)):
             return f"{inside(argument, SUM)} == {one!r}", COMPARISON
-        case OneOf(argument, texts):
+        case ex.OneOf(argument, texts):
             return f"{inside(argument, SUM)} in {texts!r}", COMPARISON
-        case Not(IsMissing(argument)):
+        case ex.Not(ex.IsMissing(argument)):
             return f"{inside(argument, SUM)} is not None", COMPARISON
-        case Not(OneOf(argument, texts)):
+        case ex.Not(ex.OneOf(argument, texts)):
             return f"{inside(argument, SUM)} not in {texts!r}", COMPARISON
-        case Not(condition):
+        case ex.Not(condition):
             return f"not {inside(condition, COMPARISON)}", NOT
-        case All(conditions):
+        case ex.All(conditions):
             return " and ".join(inside(one, NOT) for one in conditions), AND
-        case AnyOf(conditions):
+        case ex.AnyOf(conditions):
             return " or ".join(inside(one, AND) for one in conditions), OR
     raise TypeError(f"no expression: {expression!r}")
 
 
-def _sum(terms: Sequence[Expression], columns: dict[str, InputColumn]) -> str:
+def _sum(terms: Sequence[ex.Expression], columns: dict[str, InputColumn]) -> str:
     text = written(terms[0], columns, SUM)
     for term in terms[1:]:
-        part = written(term, columns, PRODUCT if not isinstance(term, Number) else SIGN)
+        part = written(term, columns, PRODUCT if not isinstance(term, ex.Number) else SIGN)
         text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
     return text
 

@@ -10,40 +10,8 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
-from separatrix.export.program import (
-    All,
-    AnyOf,
-    Branch,
-    Case,
-    Compare,
-    Defined,
-    Definition,
-    Exp,
-    Expression,
-    Filled,
-    IsMissing,
-    Largest,
-    Log,
-    Missing,
-    Not,
-    Number,
-    OneOf,
-    ProductOf,
-    Program,
-    Quotient,
-    RawLevel,
-    RawNumber,
-    Smallest,
-    Sqrt,
-    Stage,
-    SumOf,
-    Text,
-    Truth,
-    identifier,
-    number_name,
-    values_in,
-    within,
-)
+from separatrix.export import expressions as ex
+from separatrix.export.program import Definition, Program, Stage, identifier, number_name
 from separatrix.formula.inputs import InputColumn
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import Kind
@@ -127,8 +95,8 @@ def _with_refusals(program: Program) -> list[Stage]:
     stages = list(program.stages)
     if not program.refusals:
         return stages
-    any_of = AnyOf(tuple(refusal.condition for refusal in program.refusals))
-    refused = Definition(REFUSED, Case((Branch(any_of, Number(1)),), Number(0)))
+    any_of = ex.AnyOf(tuple(refusal.condition for refusal in program.refusals))
+    refused = Definition(REFUSED, ex.Case((ex.Branch(any_of, ex.Number(1)),), ex.Number(0)))
     if len(stages) == 1:
         return [*stages, Stage("checked", (refused,))]
     second = stages[1]
@@ -136,23 +104,23 @@ def _with_refusals(program: Program) -> list[Stage]:
     return stages
 
 
-def _check_not_refused(expression: Expression, program: Program) -> Expression:
+def _check_not_refused(expression: ex.Expression, program: Program) -> ex.Expression:
     if not program.refusals:
         return expression
-    refused = Compare(Defined(REFUSED), "=", Number(1))
-    return Case((Branch(refused, Missing()),), expression)
+    refused = ex.Compare(ex.Defined(REFUSED), "=", ex.Number(1))
+    return ex.Case((ex.Branch(refused, ex.Missing()),), expression)
 
 
 def _find_needed(program: Program, stages: Sequence[Stage]) -> list[set[str]]:
     """For each stage the names that later stages and the answer use."""
     later: set[str] = {REFUSED} if program.refusals else set()
     for output in program.outputs:
-        later |= values_in(output.expression)
+        later |= ex.values_in(output.expression)
     found = []
     for stage in reversed(stages):
         found.append(set(later))
         for one in stage.definitions:
-            later |= values_in(one.expression)
+            later |= ex.values_in(one.expression)
     return found[::-1]
 
 
@@ -195,9 +163,9 @@ def _comments(program: Program, dialect: SQLDialect) -> list[str]:
         type(item)
         for stage in program.stages
         for definition in stage.definitions
-        for item in within(definition.expression)
+        for item in ex.within(definition.expression)
     }
-    if dialect.name == "sqlite" and functions & {Exp, Log, Sqrt}:
+    if dialect.name == "sqlite" and functions & {ex.Exp, ex.Log, ex.Sqrt}:
         lines.append("EXP, LN and SQRT need SQLite 3.35 or later with its math functions.")
     if program.refusals:
         lines.append("Rows that the model refuses have NULL in every column of the answer:")
@@ -217,7 +185,7 @@ def _comments(program: Program, dialect: SQLDialect) -> list[str]:
 SMALLEST_POWER = -745.0
 
 _COMPARISONS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "=": exp.EQ}
-_FUNCTIONS = {Exp: exp.Exp, Log: exp.Ln, Sqrt: exp.Sqrt}
+_FUNCTIONS = {ex.Exp: exp.Exp, ex.Log: exp.Ln, ex.Sqrt: exp.Sqrt}
 #: Trees that need no parentheses within others.
 _ATOMS = (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Boolean, exp.Null)
 
@@ -229,43 +197,43 @@ class Scalars:
     dialect: SQLDialect
     columns: dict[str, InputColumn]
 
-    def of(self, expression: Expression) -> exp.Expression:
+    def of(self, expression: ex.Expression) -> exp.Expression:
         """The tree of an expression."""
         match expression:
-            case Number(value):
+            case ex.Number(value):
                 return self.number(value)
-            case Text(value):
+            case ex.Text(value):
                 return text(value)
-            case Truth(value):
+            case ex.Truth(value):
                 return exp.Boolean(this=value)
-            case Missing():
+            case ex.Missing():
                 return exp.Null()
-            case Defined(name):
+            case ex.Defined(name):
                 return exp.column(name, quoted=True)
-            case RawNumber(column):
+            case ex.RawNumber(column):
                 return self._raw_number(self.columns[column])
-            case RawLevel(column):
+            case ex.RawLevel(column):
                 return self._raw_level(self.columns[column])
-            case SumOf(terms):
+            case ex.SumOf(terms):
                 return self._sum(terms)
-            case ProductOf(factors):
+            case ex.ProductOf(factors):
                 return self._product(factors)
-            case Quotient(a, b):
+            case ex.Quotient(a, b):
                 parts = {"this": self._atom(a), "expression": self._atom(b)}
                 return exp.Div(**parts, typed=True, safe=False)
-            case Exp(argument) if self.dialect.small_powers:
+            case ex.Exp(argument) if self.dialect.small_powers:
                 power, tiny = self.of(argument), self.number(SMALLEST_POWER)
                 case = exp.Case().when(exp.LT(this=_inside(power), expression=tiny), "0.0")
                 return case.else_(exp.Exp(this=power.copy()))
-            case Exp(argument) | Log(argument) | Sqrt(argument):
+            case ex.Exp(argument) | ex.Log(argument) | ex.Sqrt(argument):
                 return _FUNCTIONS[type(expression)](this=self.of(argument))
-            case Largest(arguments):
+            case ex.Largest(arguments):
                 return self._extreme(exp.Greatest, arguments)
-            case Smallest(arguments):
+            case ex.Smallest(arguments):
                 return self._extreme(exp.Least, arguments)
-            case Filled(argument, fill):
+            case ex.Filled(argument, fill):
                 return exp.Coalesce(this=self.of(argument), expressions=[self.of(fill)])
-            case Case(branches, otherwise):
+            case ex.Case(branches, otherwise):
                 case_of = exp.Case()
                 for branch in branches:
                     condition, value = self.of(branch.condition), self.of(branch.value)
@@ -273,24 +241,24 @@ class Scalars:
                 return case_of.else_(self.of(otherwise), copy=False)
         return self._condition(expression)
 
-    def _condition(self, expression: Expression) -> exp.Expression:
+    def _condition(self, expression: ex.Expression) -> exp.Expression:
         match expression:
-            case Compare(a, operator, b):
+            case ex.Compare(a, operator, b):
                 return _COMPARISONS[operator](this=self._atom(a), expression=self._atom(b))
-            case IsMissing(argument):
+            case ex.IsMissing(argument):
                 return exp.Is(this=self._atom(argument), expression=exp.Null())
-            case OneOf(argument, (one,)):
+            case ex.OneOf(argument, (one,)):
                 return exp.EQ(this=self._atom(argument), expression=text(one))
-            case OneOf(argument, texts):
+            case ex.OneOf(argument, texts):
                 return exp.In(this=self._atom(argument), expressions=[text(t) for t in texts])
-            case Not(OneOf(argument, _) as inner):  # of null, IN would be null and NOT IN too
+            case ex.Not(ex.OneOf(argument, _) as inner):  # of null, IN would be null and NOT IN too
                 absent = exp.Is(this=self._atom(argument), expression=exp.Null())
                 return exp.Paren(this=exp.or_(absent, exp.Not(this=self._atom(inner))))
-            case Not(condition):
+            case ex.Not(condition):
                 return exp.Not(this=self._atom(condition))
-            case All(conditions):
+            case ex.All(conditions):
                 return exp.and_(*(self._atom(one) for one in conditions), wrap=False)
-            case AnyOf(conditions):
+            case ex.AnyOf(conditions):
                 return exp.or_(*(self._atom(one) for one in conditions), wrap=False)
         raise TypeError(f"no expression: {expression!r}")
 
@@ -325,10 +293,10 @@ class Scalars:
             level = exp.Nullif(this=level, expression=text(token))
         return level
 
-    def _sum(self, terms: Sequence[Expression]) -> exp.Expression:
-        total = self._atom(terms[0]) if isinstance(terms[0], SumOf) else self.of(terms[0])
+    def _sum(self, terms: Sequence[ex.Expression]) -> exp.Expression:
+        total = self._atom(terms[0]) if isinstance(terms[0], ex.SumOf) else self.of(terms[0])
         for term in terms[1:]:
-            if isinstance(term, Number) and term.value < 0:
+            if isinstance(term, ex.Number) and term.value < 0:
                 total = exp.Sub(this=total, expression=self.number(-term.value))
                 continue
             negative = _negate(term)
@@ -338,14 +306,14 @@ class Scalars:
                 total = exp.Add(this=total, expression=_factor(self.of(term)))
         return total
 
-    def _product(self, factors: Sequence[Expression]) -> exp.Expression:
-        if factors[0] == Number(-1.0):
-            rest = factors[1] if len(factors) == 2 else ProductOf(tuple(factors[1:]))
+    def _product(self, factors: Sequence[ex.Expression]) -> exp.Expression:
+        if factors[0] == ex.Number(-1.0):
+            rest = factors[1] if len(factors) == 2 else ex.ProductOf(tuple(factors[1:]))
             return exp.Neg(this=_inside(self.of(rest)))
         trees = [self._atom(factor) for factor in factors]
         return reduce(lambda a, b: exp.Mul(this=a, expression=b), trees)
 
-    def _extreme(self, function: Any, arguments: Sequence[Expression]) -> exp.Expression:
+    def _extreme(self, function: Any, arguments: Sequence[ex.Expression]) -> exp.Expression:
         first, *rest = (self.of(argument) for argument in arguments)
         if not rest:
             return first
@@ -353,20 +321,20 @@ class Scalars:
         native = self.dialect.name == "duckdb"
         return function(this=first, expressions=rest, ignore_nulls=native)
 
-    def _atom(self, expression: Expression) -> exp.Expression:
+    def _atom(self, expression: ex.Expression) -> exp.Expression:
         return _inside(self.of(expression))
 
 
-def _negate(term: Expression) -> Expression | None:
+def _negate(term: ex.Expression) -> ex.Expression | None:
     """What is subtracted, if the term is a negative number times something."""
-    if not isinstance(term, ProductOf):
+    if not isinstance(term, ex.ProductOf):
         return None
-    first, *rest = term.factors
-    if not isinstance(first, Number) or first.value >= 0:
+    first, *rest = term.arguments
+    if not isinstance(first, ex.Number) or first.value >= 0:
         return None
     if first.value == -1.0:
-        return rest[0] if len(rest) == 1 else ProductOf(tuple(rest))
-    return ProductOf((Number(-first.value), *rest))
+        return rest[0] if len(rest) == 1 else ex.ProductOf(tuple(rest))
+    return ex.ProductOf((ex.Number(-first.value), *rest))
 
 
 def _inside(tree: exp.Expression) -> exp.Expression:
