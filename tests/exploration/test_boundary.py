@@ -10,9 +10,10 @@ import pytest
 
 import separatrix as sx
 from separatrix.exploration import read_table
+from separatrix.exploration.plots import plain_models
 from separatrix.exploration.serve import describe_table
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, plain_models
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.views.boundary import QUESTIONS
 from separatrix.samples import sample
 from tests.exploration.conftest import figure, settled

@@ -5,7 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.exploration import read_table
-from separatrix.exploration.state import PlotPoints, apply_edits, in_python
+from separatrix.exploration.plots import PlotPoints, apply_edits, in_python
 from separatrix.samples import sample
 
 

@@ -17,9 +17,10 @@ from sklearn.base import RegressorMixin
 import separatrix as sx
 from separatrix.cli import first_fits
 from separatrix.estimators.base import RowsEstimator, one_number, reads_tables
+from separatrix.exploration.plots import plain_models
 from separatrix.exploration.serve import describe_table
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import ViewState, plain_models
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.views import questions_of
 from separatrix.formula import nodes
 from separatrix.optimize.convex import Certificate

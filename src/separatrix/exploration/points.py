@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.exploration import plots
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import PlotPoints, ViewState, apply_edits, frame, pack
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError
 
@@ -22,16 +23,16 @@ def describe_classes(session: Session, state: ViewState) -> dict[str, Any]:
     x, y = table.arrays(axes, target)
     if not len(x):
         raise InputError("no row has values in these columns.")
-    before = PlotPoints(x, y, table.complete(axes, target))
-    points = apply_edits(before, state.items("edits"), len(table))
+    before = plots.PlotPoints(x, y, table.complete(axes, target))
+    points = plots.apply_edits(before, state.items("edits"), len(table))
     labels = [label for label in table.classes[target] if label in set(y.tolist())]
     return {
-        "x": pack(points.x, "float64"),
-        "rows": pack(points.rows, "int32"),
-        "groups": pack([labels.index(label) for label in points.y], "int32"),
+        "x": plots.pack(points.x, "float64"),
+        "rows": plots.pack(points.rows, "int32"),
+        "groups": plots.pack([labels.index(label) for label in points.y], "int32"),
         "labels": labels,
         "axes": axes,
-        "box": frame(before.x).tolist(),
+        "box": plots.frame(before.x).tolist(),
     }
 
 
@@ -47,13 +48,13 @@ def describe_numbers(session: Session, state: ViewState) -> dict[str, Any]:
     places = table.matrix(axes)[rows]
     if not len(places):
         raise InputError("no row has values in these columns.")
-    before = PlotPoints(places, places[:, -1].copy(), rows)
-    points = apply_edits(before, state.items("edits"), len(table))
+    before = plots.PlotPoints(places, places[:, -1].copy(), rows)
+    points = plots.apply_edits(before, state.items("edits"), len(table))
     return {
-        "x": pack(points.x, "float64"),
-        "rows": pack(points.rows, "int32"),
+        "x": plots.pack(points.x, "float64"),
+        "rows": plots.pack(points.rows, "int32"),
         "axes": axes,
-        "box": frame(before.x).tolist(),
+        "box": plots.frame(before.x).tolist(),
     }
 
 

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from separatrix.catalogue import CLASSIFICATION, REGRESSION
-from separatrix.exploration.state import plain_models
+from separatrix.exploration import plots
 from separatrix.exploration.table import PageTable
 from separatrix.exploration.views import VIEWS
 from separatrix.messages import InputError
@@ -87,5 +87,5 @@ class Session:
             "model": self.model is not None,
             "command": shlex.join(["separatrix", "explore", *table.words]) if table.words else "",
             "views": VIEWS,
-            "plain": {task: plain_models(task) for task in (REGRESSION, CLASSIFICATION)},
+            "plain": {task: plots.plain_models(task) for task in (REGRESSION, CLASSIFICATION)},
         }

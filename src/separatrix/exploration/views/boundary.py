@@ -14,22 +14,9 @@ import numpy as np
 import separatrix as sx
 from separatrix.arrays import Floats, Ints
 from separatrix.catalogue import CLASSIFICATION
+from separatrix.exploration import plots
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import (
-    ChosenEstimator,
-    PlotPoints,
-    ViewState,
-    apply_edits,
-    certificate_state,
-    finite,
-    fitting,
-    frame,
-    make_estimator,
-    make_plain,
-    pack,
-    view_models,
-)
-from separatrix.exploration.state import cells as grid_cells
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.table import PageTable
 from separatrix.geometry.discriminant_plane import discriminant_plane
 from separatrix.geometry.normal import MultivariateNormal
@@ -45,16 +32,16 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, its values on the grid, its errors and certificate."""
     shown = picture(session, state)
     points, labels = shown.points, shown.labels
-    models = view_models(CLASSIFICATION)
+    models = plots.view_models(CLASSIFICATION)
     name = state.choice("model", models, "svm")
-    choice = SLIDERS[name](state, points.x) if name in SLIDERS else make_plain(models[name])
+    choice = SLIDERS[name](state, points.x) if name in SLIDERS else plots.make_plain(models[name])
     model = choice.estimator.fit(points.x, points.y)
     index = [labels.index(label) for label in model.classes_.tolist()]
     return {
         "points": {
-            "x": pack(points.x, "float64"),
-            "rows": pack(points.rows, "int32"),
-            "groups": pack([labels.index(label) for label in points.y], "int32"),
+            "x": plots.pack(points.x, "float64"),
+            "rows": plots.pack(points.rows, "int32"),
+            "groups": plots.pack([labels.index(label) for label in points.y], "int32"),
         },
         "labels": labels,
         "axes": shown.axes,
@@ -66,7 +53,7 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
         "error": float(np.mean(model.predict(points.x) != points.y)),
         "without": _without(model, points.x, points.y),
         "outlines": _outlines(model, shown),
-        "certificate": certificate_state(model.certificate_),
+        "certificate": plots.certificate_state(model.certificate_),
         "python": shown.python(choice.text),
     }
 
@@ -74,12 +61,12 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
 def _field(model: Any, shown: Picture) -> dict[str, Any]:
     """Values at the cells: probabilities, scores of classes or of pairs, or classes alone."""
     if hasattr(model, "predict_proba"):
-        return {"kind": "probabilities", "values": pack(model.predict_proba(shown.cells).T)}
+        return {"kind": "probabilities", "values": plots.pack(model.predict_proba(shown.cells).T)}
     if hasattr(model, "decision_function") and not hasattr(model, "spaces_"):  # boxes have steps
         return _scores(model, shown)
     codes = {label: i for i, label in enumerate(model.classes_.tolist())}
     predicted = [codes[label] for label in model.predict(shown.cells).tolist()]
-    return {"kind": "classes", "values": pack(predicted, "uint8")}
+    return {"kind": "classes", "values": plots.pack(predicted, "uint8")}
 
 
 def _scores(model: Any, shown: Picture) -> dict[str, Any]:
@@ -93,8 +80,8 @@ def _scores(model: Any, shown: Picture) -> dict[str, Any]:
     elif pairwise:
         pairs = list(combinations(range(k), 2))
     else:
-        return {"kind": "scores", "values": pack(values.T)}
-    found = {"kind": "pairs", "pairs": pairs, "values": pack(values.T)}
+        return {"kind": "scores", "values": plots.pack(values.T)}
+    found = {"kind": "pairs", "pairs": pairs, "values": plots.pack(values.T)}
     if not pairwise:
         return found
     support = [[int(row) for row in shown.points.rows[svm.support]] for svm in model.svms_]
@@ -115,7 +102,7 @@ def _without(model: Any, x: Floats, y: Any) -> dict[str, Any] | None:
     if fits is None:
         return None
     wrong = model.classes_[fits.own.argmax(axis=1)] != y
-    return {"name": "Leave-one-out error", "value": finite(float(wrong.mean()))}
+    return {"name": "Leave-one-out error", "value": plots.finite(float(wrong.mean()))}
 
 
 def _outlines(model: Any, shown: Picture) -> dict[str, Any]:
@@ -133,7 +120,7 @@ def _outlines(model: Any, shown: Picture) -> dict[str, Any]:
 def path(session: Session, state: ViewState) -> dict[str, Any]:
     """The whole path of the model's slider; nothing where it has none, or one too long."""
     shown = picture(session, state)
-    name = state.choice("model", view_models(CLASSIFICATION), "svm")
+    name = state.choice("model", plots.view_models(CLASSIFICATION), "svm")
     return {"path": PATHS[name](shown, state) if name in PATHS else None}
 
 
@@ -153,55 +140,59 @@ COSTS = 1e-2, 1e2
 NEIGHBORS = 50
 
 
-def svm(state: ViewState, _: Floats) -> ChosenEstimator:
+def svm(state: ViewState, _: Floats) -> plots.ChosenEstimator:
     """min ½‖w‖² + C Σ max(0, 1 − y f), with a Gaussian or a linear kernel."""
     kernel = state.choice("kernel", ["rbf", "linear"])
     gamma = {"gamma": _gamma(_bandwidth(state))} if kernel == "rbf" else {}
-    return make_estimator("SVC", kernel=kernel, C=_cost(state), **gamma, standardize=True)
+    return plots.make_estimator("SVC", kernel=kernel, C=_cost(state), **gamma, standardize=True)
 
 
-def logistic(state: ViewState, _: Floats) -> ChosenEstimator:
+def logistic(state: ViewState, _: Floats) -> plots.ChosenEstimator:
     """min (1 − ρ)/2 ‖w‖² + ρ ‖w‖₁ + C Σ ln(1 + e^{−y f})."""
     ratio = state.number("l1", 0.0, 0.0, 1.0)
-    return make_estimator("LogisticRegression", C=_cost(state), l1_ratio=ratio, standardize=True)
+    return plots.make_estimator(
+        "LogisticRegression", C=_cost(state), l1_ratio=ratio, standardize=True
+    )
 
 
-def regularized_discriminant(state: ViewState, _: Floats) -> ChosenEstimator:
+def regularized_discriminant(state: ViewState, _: Floats) -> plots.ChosenEstimator:
     """Covariances between the own and the common one (α), and between that and a sphere (β)."""
     alpha, beta = state.number("alpha", 0.5, 0.0, 1.0), state.number("beta", 0.0, 0.0, 1.0)
-    return make_estimator("GaussianDiscriminant", alpha=alpha, beta=beta)
+    return plots.make_estimator("GaussianDiscriminant", alpha=alpha, beta=beta)
 
 
-def neighbors(state: ViewState, x: Floats) -> ChosenEstimator:
+def neighbors(state: ViewState, x: Floats) -> plots.ChosenEstimator:
     """A vote of the k nearest rows."""
     k = min(state.whole("k", 5, 1, NEIGHBORS), len(x))
-    return make_estimator("KNeighborsClassifier", n_neighbors=k, standardize=True)
+    return plots.make_estimator("KNeighborsClassifier", n_neighbors=k, standardize=True)
 
 
-def kernel_vote(state: ViewState, _: Floats) -> ChosenEstimator:
+def kernel_vote(state: ViewState, _: Floats) -> plots.ChosenEstimator:
     """A vote of all rows with weights exp(−d²/2h²)."""
-    return make_estimator("KernelVoteClassifier", bandwidth=_bandwidth(state), standardize=True)
+    return plots.make_estimator(
+        "KernelVoteClassifier", bandwidth=_bandwidth(state), standardize=True
+    )
 
 
-def exemplar(state: ViewState, _: Floats) -> ChosenEstimator:
+def exemplar(state: ViewState, _: Floats) -> plots.ChosenEstimator:
     """The class of the nearest exemplar: the mean of a class, or its medoid."""
     kind = state.choice("exemplar", ["mean", "medoid"])
-    return make_estimator("NearestExemplar", exemplar=kind, standardize=True)
+    return plots.make_estimator("NearestExemplar", exemplar=kind, standardize=True)
 
 
-def perceptron(state: ViewState, _: Floats) -> ChosenEstimator:
+def perceptron(state: ViewState, _: Floats) -> plots.ChosenEstimator:
     """w ← w + y x for each row on the wrong side, epoch by epoch."""
     epochs = state.whole("epochs", 20, 1, 200)
-    return make_estimator("Perceptron", max_epochs=epochs, standardize=True)
+    return plots.make_estimator("Perceptron", max_epochs=epochs, standardize=True)
 
 
-def boxes(state: ViewState, _: Floats) -> ChosenEstimator:
+def boxes(state: ViewState, _: Floats) -> plots.ChosenEstimator:
     """A box for each class between the most specific, S, and the most general ones, G."""
     kind = state.choice("hypothesis", ["average", "specific", "general"])
-    return make_estimator("BoxClassifier", hypothesis=kind)
+    return plots.make_estimator("BoxClassifier", hypothesis=kind)
 
 
-def process(state: ViewState, x: Floats) -> ChosenEstimator:
+def process(state: ViewState, x: Floats) -> plots.ChosenEstimator:
     """σ(f) with f from a Gaussian process of a given bandwidth."""
     given: dict[str, Any] = {"optimizer": None}
     if len(x) > 500:  # rows whose cube still follows the hand; more stand behind inducing points
@@ -210,14 +201,14 @@ def process(state: ViewState, x: Floats) -> ChosenEstimator:
     kernel = Constant(4.0) * Gaussian(widths)
     text = f"sx.kernels.Constant(4.0) * sx.kernels.Gaussian({widths!r})"
     arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    return ChosenEstimator(
+    return plots.ChosenEstimator(
         sx.GaussianProcessClassifier(kernel, **given),
         f"sx.GaussianProcessClassifier({text}, {arguments})",
     )
 
 
 #: Models with sliders, by their names in the view.
-SLIDERS: dict[str, Callable[[ViewState, Floats], ChosenEstimator]] = {
+SLIDERS: dict[str, Callable[[ViewState, Floats], plots.ChosenEstimator]] = {
     "svm": svm,
     "logistic": logistic,
     "rda": regularized_discriminant,
@@ -261,15 +252,15 @@ class Picture:
     target: str
     columns: Sequence[str]
     axes: Sequence[str]
-    before: PlotPoints
+    before: plots.PlotPoints
     edits: Sequence[Any]
     grid: tuple[int, int]
     projected: bool = False
 
     @cached_property
-    def points(self) -> PlotPoints:
+    def points(self) -> plots.PlotPoints:
         """The points after their edits."""
-        return apply_edits(self.before, self.edits, len(self.table))
+        return plots.apply_edits(self.before, self.edits, len(self.table))
 
     @cached_property
     def labels(self) -> list[str]:
@@ -280,17 +271,17 @@ class Picture:
     @cached_property
     def box(self) -> Floats:
         """The rectangle of the picture: all points of the table, with a margin."""
-        return frame(self.before.x)
+        return plots.frame(self.before.x)
 
     @cached_property
     def cells(self) -> Floats:
         """Places of the grid, row by row from the lowest."""
-        return grid_cells(self.box, self.grid)
+        return plots.cells(self.box, self.grid)
 
     def python(self, model: str) -> str:
         """The lines that make the same model."""
         first = PROJECTED if self.projected else ()
-        return fitting(
+        return plots.fitting(
             self.table,
             self.columns,
             self.target,
@@ -318,14 +309,16 @@ def picture(session: Session, state: ViewState) -> Picture:
     else:
         names = [state.choice("x", table.numbers, numbers[0] if numbers else None)]
         names.append(state.choice("y", table.numbers, numbers[-1] if numbers else None))
-        before = PlotPoints(*table.arrays(names, target), table.complete(names, target))
+        before = plots.PlotPoints(*table.arrays(names, target), table.complete(names, target))
         result = Picture(table, target, names, names, before, edits, grid)
     if len(set(result.points.y.tolist())) < 2:
         raise InputError("all points are of one class: a boundary needs two.")
     return result
 
 
-def _project(table: PageTable, names: Sequence[str], target: str) -> tuple[PlotPoints, list[str]]:
+def _project(
+    table: PageTable, names: Sequence[str], target: str
+) -> tuple[plots.PlotPoints, list[str]]:
     """Rows on the plane that separates the classes best, and names of its axes."""
     if len(names) < 2:
         raise InputError("the discriminant plane needs two columns of numbers.")
@@ -335,7 +328,7 @@ def _project(table: PageTable, names: Sequence[str], target: str) -> tuple[PlotP
     plane = discriminant_plane(x, np.unique(y, return_inverse=True)[1], names=tuple(names))
     kinds = ["discriminant"] * plane.n_discriminant + ["variance"] * 2
     axes = [f"{kinds[i]} {i + 1}: mostly {', '.join(plane.top_columns(i))}" for i in range(2)]
-    return PlotPoints(plane.transform(x), y, table.complete(names, target)), axes
+    return plots.PlotPoints(plane.transform(x), y, table.complete(names, target)), axes
 
 
 # -------------------------------------------------------------------------------------------------
@@ -349,7 +342,8 @@ DEVIATIONS = tuple(1.0 - float(np.exp(-0.5 * r**2)) for r in (1.0, 2.0))
 def ellipses(normals: tuple[MultivariateNormal, ...]) -> list[Any]:
     """The ellipses of each class at one and at two standard deviations."""
     return [
-        [pack(normal.ellipse(probability=p, n_points=73)) for p in DEVIATIONS] for normal in normals
+        [plots.pack(normal.ellipse(probability=p, n_points=73)) for p in DEVIATIONS]
+        for normal in normals
     ]
 
 
@@ -393,8 +387,8 @@ def cells(z: Floats, codes: Ints, mean: Floats, scale: Floats) -> dict[str, Any]
     pairs = codes[first][diagram.ridge_points[inner]]
     sides = diagram.vertices[ends] * scale + mean
     return {
-        "sides": pack(sides.reshape(-1, 4)),
-        "differ": pack(np.diff(pairs)[:, 0] != 0, "uint8"),
+        "sides": plots.pack(sides.reshape(-1, 4)),
+        "differ": plots.pack(np.diff(pairs)[:, 0] != 0, "uint8"),
     }
 
 
@@ -445,14 +439,14 @@ def svm_path(shown: Picture, state: ViewState) -> dict[str, Any] | None:
 
 def _trace(trace: SVMTrace, rows: Ints, pair: tuple[int, int]) -> dict[str, Any]:
     numbers = {
-        name: pack(getattr(trace, name), "float64")
+        name: plots.pack(getattr(trace, name), "float64")
         for name in ("starts", "b0", "b1", "y", "fixed", "slope")
     }
     places = {
-        name: pack(getattr(trace, name), "int32")
+        name: plots.pack(getattr(trace, name), "int32")
         for name in ("first", "free", "when", "row", "state", "origin")
     }
-    return {"rows": pack(rows, "int32"), "pair": pair, **numbers, **places}
+    return {"rows": plots.pack(rows, "int32"), "pair": pair, **numbers, **places}
 
 
 def logistic_path(shown: Picture, state: ViewState) -> dict[str, Any]:
@@ -463,9 +457,9 @@ def logistic_path(shown: Picture, state: ViewState) -> dict[str, Any]:
     path.fit(points.x, points.y)
     return {
         "kind": "logistic",
-        "C": pack(path.Cs_, "float64"),
-        "coefs": pack(path.coefs_, "float64"),
-        "intercepts": pack(path.intercepts_, "float64"),
+        "C": plots.pack(path.Cs_, "float64"),
+        "coefs": plots.pack(path.coefs_, "float64"),
+        "intercepts": plots.pack(path.intercepts_, "float64"),
         "classes": [shown.labels.index(label) for label in path.classes_.tolist()],
         "gap": float(np.max(path.gaps_)),
     }
@@ -479,8 +473,8 @@ def neighbors_path(shown: Picture, _: ViewState) -> dict[str, Any]:
     near = model.codes_[model.kneighbors(np.vstack([shown.cells, points.x]), return_distance=False)]
     return {
         "kind": "neighbors",
-        "near": pack(near, "uint8"),
-        "without": pack(model.leave_one_out(most).error, "float64"),
+        "near": plots.pack(near, "uint8"),
+        "without": plots.pack(model.leave_one_out(most).error, "float64"),
         "classes": [shown.labels.index(label) for label in model.classes_.tolist()],
     }
 

@@ -21,16 +21,9 @@ from separatrix.estimators.wrapped import (
     CrossValidatedProbabilities,
     cross_validated_probabilities,
 )
+from separatrix.exploration import plots
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import (
-    ChosenEstimator,
-    ViewState,
-    make_estimator,
-    make_plain,
-    pack,
-    plain_models,
-    scan_call,
-)
+from separatrix.exploration.state import ViewState
 from separatrix.messages import InputError
 from separatrix.probability.reliability import reliability
 from separatrix.probability.roc import roc_curve
@@ -49,12 +42,12 @@ def probabilities(session: Session, state: ViewState) -> dict[str, Any]:
         "target": target,
         "labels": labels,
         "positive": index,
-        "p": pack(scores.probabilities, "float64"),
-        "truth": pack(scores.truth, "int32"),
+        "p": plots.pack(scores.probabilities, "float64"),
+        "truth": plots.pack(scores.truth, "int32"),
         "roc": {
-            "fpr": pack(curve.fpr, "float64"),
-            "tpr": pack(curve.tpr, "float64"),
-            "thresholds": pack(np.append(1.0, curve.thresholds[1:]), "float64"),
+            "fpr": plots.pack(curve.fpr, "float64"),
+            "tpr": plots.pack(curve.tpr, "float64"),
+            "thresholds": plots.pack(np.append(1.0, curve.thresholds[1:]), "float64"),
             "hull": curve.hull.tolist(),
             "area": curve.area,
             "hull_area": curve.hull_area,
@@ -82,7 +75,7 @@ def code(session: Session, state: ViewState) -> dict[str, Any]:
 def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix) -> str:
     table = session.table
     whole = table.options is not None and target not in table.booleans
-    rows = scan_call(table, target) if whole else f"{table.source}.scan({target!r})"
+    rows = plots.scan_call(table, target) if whole else f"{table.source}.scan({target!r})"
     return "\n".join(
         [
             "import separatrix as sx",
@@ -157,13 +150,13 @@ MODELS: dict[str, tuple[str, dict[str, Any], str]] = {
 CALIBRATIONS = ("platt", "isotonic", "temperature", "none")
 
 
-def _model(state: ViewState) -> tuple[ChosenEstimator, str]:
+def _model(state: ViewState) -> tuple[plots.ChosenEstimator, str]:
     """The estimator of the state, and its name among those of a study."""
-    name = state.choice("model", [*MODELS, *plain_models(CLASSIFICATION)])
+    name = state.choice("model", [*MODELS, *plots.plain_models(CLASSIFICATION)])
     if name not in MODELS:
-        return make_plain(name), name
+        return plots.make_plain(name), name
     cls, given, candidate = MODELS[name]
-    return make_estimator(cls, **given), candidate
+    return plots.make_estimator(cls, **given), candidate
 
 
 def calibrate_scores(state: ViewState) -> tuple[Any, str]:

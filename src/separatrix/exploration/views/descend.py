@@ -11,16 +11,9 @@ from scipy.special import expit
 
 import separatrix as sx
 from separatrix.arrays import Floats, Ints, NDArray
+from separatrix.exploration import plots
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import (
-    ViewState,
-    cells,
-    certificate_state,
-    finite,
-    frame,
-    pack,
-    read_arrays,
-)
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.table import PageTable
 from separatrix.messages import InputError
 from separatrix.optimize.convex import Hinge
@@ -47,13 +40,13 @@ def shape(session: Session, state: ViewState) -> dict[str, Any]:
         "names": names,
         "box": box.tolist(),
         "grid": grid,
-        "values": pack(f.values(cells(box, grid)), "float64"),
+        "values": plots.pack(f.values(plots.cells(box, grid)), "float64"),
         "best": None if best is None else best.tolist(),
         "least": None if best is None else f.value(best),
         "lipschitz": f.lipschitz(),
-        "condition": finite(float(curvature[-1] / max(curvature[0], 1e-300))),
+        "condition": plots.finite(float(curvature[-1] / max(curvature[0], 1e-300))),
         "smooth": f.loss != "hinge",
-        "certificate": None if best is None else certificate_state(proof),
+        "certificate": None if best is None else plots.certificate_state(proof),
         "rows": len(f.z),
         "data": _data(session, state, f) if _is_line(state) else None,
     }
@@ -68,11 +61,11 @@ def _data(session: Session, state: ViewState, f: Surface) -> dict[str, Any]:
     name = target if f.loss == "squares" else f"{target} above its median"
     low, high = float(f.y.min()), float(f.y.max())
     return {
-        "x": pack(x[:, 0], "float64"),
-        "y": pack(f.y, "float64"),
+        "x": plots.pack(x[:, 0], "float64"),
+        "y": plots.pack(f.y, "float64"),
         "mean": float(to.mean[0]) if standardize else 0.0,
         "scale": float(to.scale[0]) if standardize else 1.0,
-        "box": [frame(x)[0].tolist(), [low, high]],
+        "box": [plots.frame(x)[0].tolist(), [low, high]],
         "names": [names[0], name if label is None else label],
         "classes": label is not None or f.loss != "squares",
     }
@@ -100,8 +93,8 @@ def descent(session: Session, state: ViewState) -> dict[str, Any]:
     known = np.isfinite(points).all(axis=1) & np.isfinite(values[: len(points)])
     last = int(np.argmin(known)) if not known.all() else len(known)
     return {
-        "points": pack(points[:last], "float64"),
-        "values": pack(values[:last], "float64"),
+        "points": plots.pack(points[:last], "float64"),
+        "values": plots.pack(values[:last], "float64"),
         "status": status,
         "step": step,
         "start": start.tolist(),
@@ -129,18 +122,18 @@ def perceptron(session: Session, state: ViewState) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         model.fit(x, y)
     return {
-        "places": pack(x, "float64"),
-        "classes": pack(y.astype(int), "int32"),
-        "box": frame(x).tolist(),
+        "places": plots.pack(x, "float64"),
+        "classes": plots.pack(y.astype(int), "int32"),
+        "box": plots.frame(x).tolist(),
         "names": names,
         "label": label,
-        "weights": pack(weights, "float64"),
-        "wrong": pack(updates.rows, "int32"),
-        "epochs": pack(updates.epochs, "int32"),
+        "weights": plots.pack(weights, "float64"),
+        "wrong": plots.pack(updates.rows, "int32"),
+        "epochs": plots.pack(updates.epochs, "int32"),
         "converged": updates.converged,
         "cut": len(updates.rows) >= most_updates,
-        "bound": finite(float(model.mistake_bound_)),
-        "certificate": certificate_state(model.certificate_),
+        "bound": plots.finite(float(model.mistake_bound_)),
+        "certificate": plots.certificate_state(model.certificate_),
         "python": "\n".join(
             [
                 *_reading(session, state, names, label),
@@ -236,7 +229,7 @@ def _reading(session: Session, state: ViewState, names: list[str], label: str | 
     table = session.table
     target = _target(table, state)
     lines = ["import numpy as np", "import separatrix as sx"]
-    reading = read_arrays(table, names, target)
+    reading = plots.read_arrays(table, names, target)
     if "read_table" in reading[0]:
         lines.append("from separatrix.exploration import read_table")
     lines += ["", *reading]

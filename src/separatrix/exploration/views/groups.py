@@ -19,16 +19,9 @@ from separatrix.cluster.sweeps import (
     kmedoids_sweeps,
     medoid_distances,
 )
+from separatrix.exploration import plots
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import (
-    ChosenEstimator,
-    ViewState,
-    cells,
-    certificate_state,
-    frame,
-    make_estimator,
-    pack,
-)
+from separatrix.exploration.state import ViewState
 from separatrix.messages import InputError
 from separatrix.pictures.cluster import ClusterProjectionDisplay
 from separatrix.statistics.moments import Standardizer
@@ -47,12 +40,12 @@ def trace(session: Session, state: ViewState) -> dict[str, Any]:
     moved = [0] + [int((a.labels != b.labels).sum()) for a, b in pairwise(sweeps)]
     centers = None
     if all(sweep.centers is not None for sweep in sweeps):
-        centers = pack([at.project(np.asarray(s.centers)) for s in sweeps], "float64")
+        centers = plots.pack([at.project(np.asarray(s.centers)) for s in sweeps], "float64")
     return {
         **_points(at),
         "k": clusters(state, at),
         "centers": centers,
-        "labels": pack([sweep.labels for sweep in sweeps], "uint8"),
+        "labels": plots.pack([sweep.labels for sweep in sweeps], "uint8"),
         "losses": [float(sweep.loss) for sweep in sweeps],
         "steps": [sweep.step for sweep in sweeps],
         "moved": moved,
@@ -65,13 +58,13 @@ def tree(session: Session, state: ViewState) -> dict[str, Any]:
     dendrogram = model.dendrogram_
     return {
         **_points(at),
-        "left": pack(dendrogram.left, "int32"),
-        "right": pack(dendrogram.right, "int32"),
-        "heights": pack(dendrogram.heights, "float64"),
-        "tops": pack(dendrogram.max_heights, "float64"),
-        "first": pack(dendrogram.first_leaf, "int32"),
+        "left": plots.pack(dendrogram.left, "int32"),
+        "right": plots.pack(dendrogram.right, "int32"),
+        "heights": plots.pack(dendrogram.heights, "float64"),
+        "tops": plots.pack(dendrogram.max_heights, "float64"),
+        "first": plots.pack(dendrogram.first_leaf, "int32"),
         "inversions": len(dendrogram.inversions),
-        "certificate": certificate_state(model.certificate_),
+        "certificate": plots.certificate_state(model.certificate_),
     }
 
 
@@ -87,9 +80,9 @@ def silhouettes(session: Session, state: ViewState) -> dict[str, Any]:
     return {
         "python": python,
         "silhouette": {
-            "rows": pack(order, "int32"),
-            "labels": pack(labels[order], "int32"),
-            "values": pack(silhouette.samples[order], "float64"),
+            "rows": plots.pack(order, "int32"),
+            "labels": plots.pack(labels[order], "int32"),
+            "values": plots.pack(silhouette.samples[order], "float64"),
             "mean": silhouette.score,
         },
     }
@@ -104,12 +97,12 @@ def certificate(session: Session, state: ViewState) -> dict[str, Any]:
         model.fit(at.x)
     same = bool((model.labels_ == _sweeps(session, state)[-1].labels).all())
     answer: dict[str, Any] = {
-        "certificate": certificate_state(model.certificate_) if same else None
+        "certificate": plots.certificate_state(model.certificate_) if same else None
     }
     grid = 64, 40  # columns and rows of the grid on which regions of a kernel are drawn
     if state.choice("method", METHODS) == "kernel" and at.directions is None:
-        regions = model.predict(cells(frame(at.places), grid))
-        answer |= {"grid": grid, "regions": pack(regions, "uint8")}
+        regions = model.predict(plots.cells(plots.frame(at.places), grid))
+        answer |= {"grid": grid, "regions": plots.pack(regions, "uint8")}
     return answer
 
 
@@ -138,9 +131,9 @@ def _points(cloud: Cloud) -> dict[str, Any]:
     if len(cloud.x) < 3:
         raise InputError("there are fewer than three points.")
     return {
-        "places": pack(cloud.places, "float64"),
-        "numbers": pack(cloud.numbers, "int32"),
-        "box": frame(cloud.places).tolist(),
+        "places": plots.pack(cloud.places, "float64"),
+        "numbers": plots.pack(cloud.numbers, "int32"),
+        "box": plots.frame(cloud.places).tolist(),
         "axes": cloud.axes,
         "share": cloud.share,
         "columns": cloud.x.shape[1],
@@ -232,7 +225,7 @@ def sweeps(session: Session, state: ViewState, cloud: Cloud) -> list[Sweep]:
     return kmeans_sweeps(cloud.z, k, initial(state, cloud), seed)
 
 
-def estimator(state: ViewState, cloud: Cloud) -> ChosenEstimator:
+def estimator(state: ViewState, cloud: Cloud) -> plots.ChosenEstimator:
     """The estimator of the state, and its Python."""
     method = state.choice("method", METHODS)
     if method == "tree":
@@ -246,7 +239,7 @@ def estimator(state: ViewState, cloud: Cloud) -> ChosenEstimator:
             "random_state": seed,
             **standardize,
         }
-        return make_estimator("KernelKMeans", k, **given)
+        return plots.make_estimator("KernelKMeans", k, **given)
     init = initial(state, cloud)
     if isinstance(init, str):
         given = {"init": init, "n_init": 1, "random_state": seed, **standardize}
@@ -254,14 +247,14 @@ def estimator(state: ViewState, cloud: Cloud) -> ChosenEstimator:
         centers = init if isinstance(init, list) else cloud.raw(init).tolist()
         given = {"init": centers, **standardize}
     if method == "kmedoids":
-        return make_estimator("KMedoids", k, **given)
-    return make_estimator("KMeans", k, **given)
+        return plots.make_estimator("KMedoids", k, **given)
+    return plots.make_estimator("KMeans", k, **given)
 
 
-def tree_estimator(state: ViewState, cloud: Cloud) -> ChosenEstimator:
+def tree_estimator(state: ViewState, cloud: Cloud) -> plots.ChosenEstimator:
     """The estimator of the tree of the state, and its Python."""
     given = {"linkage": state.choice("linkage", LINKAGES), **_standardize(cloud)}
-    return make_estimator("AgglomerativeClustering", **given)
+    return plots.make_estimator("AgglomerativeClustering", **given)
 
 
 def _standardize(cloud: Cloud) -> dict[str, Any]:

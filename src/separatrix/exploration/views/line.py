@@ -12,24 +12,10 @@ from sklearn.base import clone
 import separatrix as sx
 from separatrix.arrays import Floats
 from separatrix.catalogue import REGRESSION
+from separatrix.exploration import plots
 from separatrix.exploration.points import most_correlated, numeric_target
 from separatrix.exploration.session import Session
-from separatrix.exploration.state import (
-    ChosenEstimator,
-    PlotPoints,
-    ViewState,
-    apply_edits,
-    cells,
-    certificate_state,
-    finite,
-    fitting,
-    frame,
-    in_python,
-    make_estimator,
-    make_plain,
-    pack,
-    view_models,
-)
+from separatrix.exploration.state import ViewState
 from separatrix.exploration.table import PageTable
 from separatrix.linear.inference import Summary
 from separatrix.messages import InputError
@@ -38,7 +24,7 @@ from separatrix.messages import InputError
 def fit(session: Session, state: ViewState) -> dict[str, Any]:
     """Points after their edits, the model, what it predicts, and what one may say about it."""
     scene, model, text = _fit_line(session, state)
-    name, summary = state.choice("model", view_models(REGRESSION)), summary_of(model)
+    name, summary = state.choice("model", plots.view_models(REGRESSION)), summary_of(model)
     pairs = isinstance(model, sx.NadarayaWatson | sx.GaussianProcessRegressor)
     places, grid = places_of(scene, state, pairs=pairs)
     row = state.whole("point", -1, -1, 10**9)
@@ -47,15 +33,15 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
     curve = len(grid) == 1
     return {
         "points": {
-            "x": pack(scene.points.x, "float64"),
-            "rows": pack(scene.points.rows, "int32"),
+            "x": plots.pack(scene.points.x, "float64"),
+            "rows": plots.pack(scene.points.rows, "int32"),
         },
         "names": scene.names,
         "target": scene.target,
         "box": scene.box.tolist(),
         "grid": grid,
         "at": float(places[0, 1]) if curve and places.shape[1] == 2 else None,
-        "values": pack(model.predict(places), "float64"),
+        "values": plots.pack(model.predict(places), "float64"),
         "bands": _bands(model, places) if curve else [],
         "draws": _draws(model, places, state) if curve else [],
         "reference": None if name == "least squares" else _least_squares(scene),
@@ -66,7 +52,7 @@ def fit(session: Session, state: ViewState) -> dict[str, Any]:
         "errors": None if slow else errors_of(model, scene, summary),
         "terms": terms_of(model, scene, summary),
         "path": path_of(session, scene, name) if name in PATHS else None,
-        "certificate": certificate_state(getattr(model, "certificate_", None)),
+        "certificate": plots.certificate_state(getattr(model, "certificate_", None)),
         "note": _note(model, scene),
         "python": scene.python(text),
     }
@@ -109,7 +95,10 @@ def _bands(model: Any, places: Floats) -> list[dict[str, Any]]:
             return []
     else:
         return []
-    return [{"low": pack(e[:, 0], "float64"), "high": pack(e[:, 1], "float64")} for e in ends]
+    return [
+        {"low": plots.pack(e[:, 0], "float64"), "high": plots.pack(e[:, 1], "float64")}
+        for e in ends
+    ]
 
 
 def _draws(model: Any, places: Floats, state: ViewState) -> list[Any]:
@@ -118,12 +107,12 @@ def _draws(model: Any, places: Floats, state: ViewState) -> list[Any]:
     if not isinstance(model, sx.GaussianProcessRegressor) or not n:
         return []
     draws = model.sample_y(places, n, random_state=seed, include_noise=False)
-    return [pack(draw, "float64") for draw in draws.T]
+    return [plots.pack(draw, "float64") for draw in draws.T]
 
 
 def _without(scene: Scene, model: Any, row: int, places: Floats) -> Any:
     refit = without(scene, model, row, places)
-    return None if refit is None or not np.isfinite(refit).all() else pack(refit, "float64")
+    return None if refit is None or not np.isfinite(refit).all() else plots.pack(refit, "float64")
 
 
 def _note(model: Any, scene: Scene) -> str:
@@ -144,40 +133,40 @@ QUESTIONS = {"fit": fit, "errors": errors, "learn": learn}
 EXACT_ROWS, INDUCING = 600, 64
 
 
-def model_of(session: Session, state: ViewState, scene: Scene) -> ChosenEstimator:
+def model_of(session: Session, state: ViewState, scene: Scene) -> plots.ChosenEstimator:
     """The estimator that the state names, and its call in Python."""
-    models = view_models(REGRESSION)
+    models = plots.view_models(REGRESSION)
     name = state.choice("model", models)
     if name in PATHS:
         alpha = penalty(session, state, scene, name)
-        return make_estimator(models[name], alpha=alpha, standardize=True)
-    return SLIDERS[name](state, scene) if name in SLIDERS else make_plain(models[name])
+        return plots.make_estimator(models[name], alpha=alpha, standardize=True)
+    return SLIDERS[name](state, scene) if name in SLIDERS else plots.make_plain(models[name])
 
 
-def huber(state: ViewState, _: Scene) -> ChosenEstimator:
+def huber(state: ViewState, _: Scene) -> plots.ChosenEstimator:
     """Squares up to ε·σ, absolute values beyond."""
-    return make_estimator("HuberRegressor", epsilon=state.number("epsilon", 1.35, 1.0, 10.0))
+    return plots.make_estimator("HuberRegressor", epsilon=state.number("epsilon", 1.35, 1.0, 10.0))
 
 
-def quantile(state: ViewState, _: Scene) -> ChosenEstimator:
+def quantile(state: ViewState, _: Scene) -> plots.ChosenEstimator:
     """The line that a share τ of the points lies below; τ = ½ is least absolute deviations."""
     tau = state.number("quantile", 0.5, 0.01, 0.99)
-    return make_estimator("QuantileRegressor", quantile=tau, alpha=0.0)
+    return plots.make_estimator("QuantileRegressor", quantile=tau, alpha=0.0)
 
 
-def polynomial(state: ViewState, scene: Scene) -> ChosenEstimator:
+def polynomial(state: ViewState, scene: Scene) -> plots.ChosenEstimator:
     """Least squares on all products of the columns up to a degree."""
     most = 12 if len(scene.names) == 1 else 5
-    return make_estimator("PolynomialRegression", degree=state.whole("degree", 3, 1, most))
+    return plots.make_estimator("PolynomialRegression", degree=state.whole("degree", 3, 1, most))
 
 
-def smoother(state: ViewState, _: Scene) -> ChosenEstimator:
+def smoother(state: ViewState, _: Scene) -> plots.ChosenEstimator:
     """Means of all points with Gaussian weights."""
     h = state.number("bandwidth", 0.3, 0.005, 20.0)
-    return make_estimator("NadarayaWatson", bandwidth=h, standardize=True)
+    return plots.make_estimator("NadarayaWatson", bandwidth=h, standardize=True)
 
 
-def process(state: ViewState, scene: Scene) -> ChosenEstimator:
+def process(state: ViewState, scene: Scene) -> plots.ChosenEstimator:
     """A Gaussian process with the hyperparameters of the sliders.
 
     Lengths are in standard deviations of the columns, signal and noise in those of the target.
@@ -194,7 +183,7 @@ def process(state: ViewState, scene: Scene) -> ChosenEstimator:
     text = f"sx.Constant({signal!r}) * sx.Gaussian({lengths!r}) + sx.White({noise!r})"
     given = {"optimizer": None, "normalize_y": True, **_inducing(len(scene.points))}
     model = sx.GaussianProcessRegressor(kernel, **given)
-    return ChosenEstimator(model, f"sx.GaussianProcessRegressor({text}, {_arguments(given)})")
+    return plots.ChosenEstimator(model, f"sx.GaussianProcessRegressor({text}, {_arguments(given)})")
 
 
 def learned_parameters(state: ViewState, scene: Scene) -> dict[str, float]:
@@ -217,7 +206,7 @@ def learned_parameters(state: ViewState, scene: Scene) -> dict[str, float]:
 
 
 #: Models with sliders, by their names in the view; those of a penalty follow its path.
-SLIDERS: dict[str, Callable[[ViewState, Scene], ChosenEstimator]] = {
+SLIDERS: dict[str, Callable[[ViewState, Scene], plots.ChosenEstimator]] = {
     "huber": huber,
     "quantile": quantile,
     "polynomial": polynomial,
@@ -249,8 +238,8 @@ class Scene:
     table: PageTable
     names: tuple[str, ...]
     target: str
-    before: PlotPoints
-    points: PlotPoints
+    before: plots.PlotPoints
+    points: plots.PlotPoints
     edits: Any
 
     @property
@@ -266,11 +255,11 @@ class Scene:
     @property
     def box(self) -> Floats:
         """The range of every column and of the target, with a margin; edits do not change it."""
-        return frame(self.before.x)
+        return plots.frame(self.before.x)
 
     def python(self, model: str) -> str:
         """The Python that makes the same model."""
-        changes = in_python(self.before, self.edits, len(self.table))
+        changes = plots.in_python(self.before, self.edits, len(self.table))
         if changes:  # an edit moves a point in its columns and its target at once
             changes = ["X = np.column_stack([X, y])", *changes, "X, y = X[:, :-1], X[:, -1]"]
         if self.target in self.table.classes:
@@ -280,7 +269,7 @@ class Scene:
                 *changes,
             ]
         lines = [*changes, f"model = {model}.fit(X, y)"]
-        return fitting(self.table, self.names, self.target, lines)
+        return plots.fitting(self.table, self.names, self.target, lines)
 
 
 def scene_of(session: Session, state: ViewState) -> Scene:
@@ -299,9 +288,9 @@ def scene_of(session: Session, state: ViewState) -> Scene:
     places = table.matrix((*names, target))[rows]
     if len(places) < 3:
         raise InputError("fewer than three rows have values in all of these columns.")
-    before = PlotPoints(places, places[:, -1].copy(), rows)
+    before = plots.PlotPoints(places, places[:, -1].copy(), rows)
     edits = state.items("edits")
-    return Scene(table, names, target, before, apply_edits(before, edits, len(table)), edits)
+    return Scene(table, names, target, before, plots.apply_edits(before, edits, len(table)), edits)
 
 
 def places_of(scene: Scene, state: ViewState, *, pairs: bool) -> tuple[Floats, list[int]]:
@@ -322,7 +311,7 @@ def places_of(scene: Scene, state: ViewState, *, pairs: bool) -> tuple[Floats, l
     many = pairs and field[0] * field[1] * len(scene.points) > 1_500_000
     # Columns and rows of a field whose every place is a sum over all points.
     shape = (32, 24) if many else field
-    return cells(scene.box[:2], shape), list(shape)
+    return plots.cells(scene.box[:2], shape), list(shape)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -349,9 +338,9 @@ def errors_of(model: Any, scene: Scene, summary: Summary | None) -> dict[str, An
         fitted, left_out = model.predict(scene.X), _left_out(model, summary)
     square = float(np.mean((y - fitted) ** 2))
     return {
-        "r2": finite(1.0 - square / total) if total else None,
-        "rmse": finite(square**0.5),
-        "loo": None if left_out is None else finite(left_out**0.5),
+        "r2": plots.finite(1.0 - square / total) if total else None,
+        "rmse": plots.finite(square**0.5),
+        "loo": None if left_out is None else plots.finite(left_out**0.5),
     }
 
 
@@ -383,7 +372,9 @@ def terms_of(model: Any, scene: Scene, summary: Summary | None) -> list[list[Any
     """Names, coefficients, and standard errors where they are known."""
     if summary is not None:
         rows = zip(summary.names, summary.estimates, summary.standard_errors, strict=True)
-        return [[_describe_model(name, scene), float(b), finite(float(e))] for name, b, e in rows]
+        return [
+            [_describe_model(name, scene), float(b), plots.finite(float(e))] for name, b, e in rows
+        ]
     if not hasattr(model, "coef_"):
         return []
     terms = getattr(model, "term_names_", None)
@@ -398,7 +389,9 @@ def influence_of(summary: Summary | None) -> dict[str, Any] | None:
     """Cook's distances of all points."""
     if summary is None:
         return None
-    return {"cooks": pack(np.nan_to_num(summary.cooks_distance, nan=0.0, posinf=1e9), "float64")}
+    return {
+        "cooks": plots.pack(np.nan_to_num(summary.cooks_distance, nan=0.0, posinf=1e9), "float64")
+    }
 
 
 def point_of(scene: Scene, model: Any, summary: Summary | None, row: int) -> dict[str, Any] | None:
@@ -408,14 +401,14 @@ def point_of(scene: Scene, model: Any, summary: Summary | None, row: int) -> dic
         return None
     i = int(indices[0])
     residual = float(scene.y[i] - model.predict(scene.X[[i]])[0])
-    known = {"row": row, "residual": finite(residual)}
+    known = {"row": row, "residual": plots.finite(residual)}
     if summary is None:
         return known
     return {
         **known,
-        "leverage": finite(float(summary.leverage[i])),
-        "cooks": finite(float(summary.cooks_distance[i])),
-        "studentized": finite(float(summary.external_residuals[i])),
+        "leverage": plots.finite(float(summary.leverage[i])),
+        "cooks": plots.finite(float(summary.cooks_distance[i])),
+        "studentized": plots.finite(float(summary.external_residuals[i])),
     }
 
 
@@ -478,13 +471,13 @@ def path_of(session: Session, scene: Scene, name: str) -> dict[str, Any]:
     found = {
         "alphas": alphas.tolist(),
         "start": start,
-        "coefs": pack(coefs, "float64"),
-        "intercepts": pack(intercepts, "float64"),
-        "rmse": pack(np.sqrt(squares), "float64"),
-        "r2": pack(1.0 - squares / max(scene.y.var(), np.finfo(float).tiny), "float64"),
-        "freedom": pack(path.degrees_of_freedom_[order], "float64"),
-        "gap": finite(float(np.max(path.gaps_))),
+        "coefs": plots.pack(coefs, "float64"),
+        "intercepts": plots.pack(intercepts, "float64"),
+        "rmse": plots.pack(np.sqrt(squares), "float64"),
+        "r2": plots.pack(1.0 - squares / max(scene.y.var(), np.finfo(float).tiny), "float64"),
+        "freedom": plots.pack(path.degrees_of_freedom_[order], "float64"),
+        "gap": plots.finite(float(np.max(path.gaps_))),
     }
     if name == "ridge":
-        found["gcv"] = pack(np.sqrt(path.gcv_[order]), "float64")
+        found["gcv"] = plots.pack(np.sqrt(path.gcv_[order]), "float64")
     return found

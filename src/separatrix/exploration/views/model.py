@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from separatrix.estimators.wrapped import schema_of
+from separatrix.exploration import plots
 from separatrix.exploration.session import MODEL, Session
-from separatrix.exploration.state import ViewState, brief, certificate_state, finite
+from separatrix.exploration.state import ViewState, brief
 from separatrix.exploration.table import PageTable
 from separatrix.formula import nodes
 from separatrix.formula.reading import kernel_score, linear_score, nodes_of, typical_points
@@ -41,10 +42,10 @@ def about(session: Session, _: ViewState) -> dict[str, Any]:
         "leaderboard": _leaderboard(study),
         "reason": getattr(study, "reason", ""),
         "test": [
-            [score.metric, *(finite(v) for v in (score.value, score.low, score.high))]
+            [score.metric, *(plots.finite(v) for v in (score.value, score.low, score.high))]
             for score in getattr(study, "test", ())
         ],
-        "certificate": certificate_state(certificate),
+        "certificate": plots.certificate_state(certificate),
     }
 
 
@@ -59,7 +60,7 @@ def explain(session: Session, state: ViewState) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "row": row,
         "prediction": None if numeric else str(predicted),
-        "number": finite(float(predicted)) if numeric else None,
+        "number": plots.finite(float(predicted)) if numeric else None,
         "probabilities": [],
         "intervals": _intervals(stored, given, labels),
         "python": stored.python(row),
@@ -116,8 +117,8 @@ def _leaderboard(study: Any) -> list[dict[str, Any]]:
             "name": entry.name,
             "label": entry.label,
             "metric": entry.metric,
-            "mean": finite(entry.mean),
-            "error": finite(entry.standard_error),
+            "mean": plots.finite(entry.mean),
+            "error": plots.finite(entry.standard_error),
             "note": entry.note,
             "chosen": entry.name == study.winner,
         }
@@ -146,7 +147,7 @@ def _intervals(stored: Stored, given: Any, labels: list[str]) -> list[list[Any]]
 
 
 def _ends(interval: Any) -> list[float | None]:
-    return [finite(float(end)) for end in np.asarray(interval)[0]]
+    return [plots.finite(float(end)) for end in np.asarray(interval)[0]]
 
 
 QUESTIONS = {"about": about, "explain": explain, "table_row": table_row}
