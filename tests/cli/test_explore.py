@@ -52,7 +52,7 @@ def test_mistakes_are_explained(command):
 
 
 def test_a_study_brings_the_table_that_it_was_made_of(command, here):
-    from separatrix.cli.explore import _table_of_study
+    from separatrix.cli.serve import _table_of_study
 
     words = ["--target", "cultivar", "--models", "nearest_centroid", "--out", "wines"]
     assert command("fit", "sample:wine", *words).code == 0

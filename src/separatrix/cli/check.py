@@ -1,4 +1,4 @@
-"""``separatrix check``: new rows against the training rows of a stored model."""
+"""``separatrix check`` and ``compare``: new rows against those of training, and two studies."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from separatrix.cli import options
+from separatrix.cli import options, output
 from separatrix.cli.failure import GateFailed
-from separatrix.cli.output import OutputColumn, print_json, print_lines, print_table, say
 from separatrix.notebook import Grid, Heading, Sentence
 
 if TYPE_CHECKING:
@@ -90,13 +89,15 @@ def check(
     if as_json:
         from separatrix.study.drift import drift_document
 
-        print_json({**drift_document(found), "failed": failed})
+        output.print_json({**drift_document(found), "failed": failed})
         click.get_current_context().exit(1 if failed else 0)
     _print(found)
     if found.drifted:
-        say(f"Next: separatrix fit {shlex.quote(table)} --target {shlex.quote(found.target)}")
+        output.say(
+            f"Next: separatrix fit {shlex.quote(table)} --target {shlex.quote(found.target)}"
+        )
     elif not found.absent:
-        say(f"Next: separatrix predict {shlex.quote(model)} {shlex.quote(table)}")
+        output.say(f"Next: separatrix predict {shlex.quote(model)} {shlex.quote(table)}")
     if failed:
         raise GateFailed("; ".join(failed))
 
@@ -106,12 +107,12 @@ def _print(found: DriftCheck) -> None:
     for item in found.items():
         if isinstance(item, Grid):
             columns = [
-                OutputColumn(head.strip(), right=j not in item.left)
+                output.OutputColumn(head.strip(), right=j not in item.left)
                 for j, head in enumerate(item.heads)
             ]
-            print_table(columns, item.lines)
+            output.print_table(columns, item.lines)
         elif isinstance(item, Heading | Sentence):
-            print_lines([item.text])
+            output.print_lines([item.text])
 
 
 def _columns(
@@ -156,3 +157,51 @@ def _compare_scores(limits: dict[str, float], found: DriftCheck) -> list[dict[st
     from separatrix.cli.fit import compare_with_limits
 
     return [] if found.absent else compare_with_limits(limits, found.scores, "these rows")
+
+
+# -------------------------------------------------------------------------------------------------
+# ``separatrix compare``: two studies, or predictions of any program, on common test rows.
+
+
+@click.command(short_help="Compare two studies, or other predictions, on the same test rows.")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option(
+    "--row", default="row", show_default=True, metavar="COLUMN", help="Row numbers in a CSV file."
+)
+@click.option(
+    "--predicted",
+    default="predicted",
+    show_default=True,
+    metavar="COLUMN",
+    help="Predictions in a CSV file.",
+)
+@click.option("--target", metavar="COLUMN", help="The target in a CSV file; else as in the study.")
+@options.json_option
+def compare(
+    first: str, second: str, row: str, predicted: str, target: str | None, as_json: bool
+) -> None:
+    """Compare A with B on the test rows of both: measures, and paired differences with intervals.
+
+    Each is a study (its directory or model.sx) or a CSV file of predictions: row numbers from 1, a
+    column of predictions, and for classes columns called "probability LEVEL".
+
+    \b
+    Try:
+      separatrix fit sample:diabetes --target progression --models linear --out linear
+      separatrix fit sample:diabetes --target progression --models svr --out svr
+      separatrix compare linear svr
+      separatrix compare linear other.csv --predicted forecast
+    """
+    from separatrix.study.pairing import compare_predictions, comparison_document
+
+    found = compare_predictions(first, second, row=row, predicted=predicted, target=target)
+    if as_json:
+        output.print_json(comparison_document(found))
+        return
+    for item in found.items():
+        if isinstance(item, Grid):
+            columns = [output.OutputColumn(head, right=j > 0) for j, head in enumerate(item.heads)]
+            output.print_table(columns, item.lines)
+        elif isinstance(item, Heading | Sentence):
+            output.print_lines([item.text])

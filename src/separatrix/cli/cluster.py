@@ -8,23 +8,8 @@ from typing import Any
 
 import click
 
+from separatrix.cli import options, output
 from separatrix.cli.ids import TAKEN_BY_CLUSTERS, Ids, copied_columns
-from separatrix.cli.options import (
-    cluster_option,
-    column_options,
-    command_line,
-    describe_travel,
-    json_option,
-    name_of,
-    python_code,
-    scan_table,
-    stem_of,
-    travel_document,
-    was_given,
-    with_file,
-    with_flags,
-)
-from separatrix.cli.output import print_json, say
 from separatrix.cli.progress import progress
 from separatrix.messages import InputError
 
@@ -71,9 +56,9 @@ from separatrix.messages import InputError
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the starts."
 )
-@column_options
-@cluster_option
-@json_option
+@options.column_options
+@options.cluster_option
+@options.json_option
 @click.pass_context
 def cluster(
     context: click.Context,
@@ -112,8 +97,8 @@ def cluster(
             "or give --cluster.",
         )
     wanted = _number(number)
-    place = ready(out if out is not None else Path(f"{stem_of(table)}-clusters"))
-    rows, beside = _without_ids(scan_table(table, None, weight=None, **reading), ids)
+    place = ready(out if out is not None else Path(f"{options.stem_of(table)}-clusters"))
+    rows, beside = _without_ids(options.scan_table(table, None, weight=None, **reading), ids)
     from separatrix.study.cluster.run import run_clusters
     from separatrix.threads import one_blas_thread
 
@@ -128,22 +113,22 @@ def cluster(
                 standardize=not no_standardize,
                 seed=seed,
                 progress=report,
-                source=name_of(table),
-                command=command_line(context),
+                source=options.name_of(table),
+                command=options.command_line(context),
             )
         except InputError as problem:
-            raise with_file(problem, table) from problem
+            raise options.with_file(problem, table) from problem
         report("writing the report", 0, 1)
-        messages = (*_id_messages(beside), *map(with_flags, study.messages))
-        study = replace(study, messages=messages, reason=with_flags(study.reason))
+        messages = (*_id_messages(beside), *map(options.with_flags, study.messages))
+        study = replace(study, messages=messages, reason=options.with_flags(study.reason))
         document = write_clusters(study, place, beside, rows, folder)
     if as_json:
-        print_json({**document, "directory": str(place), **travel_document(rows)})
+        output.print_json({**document, "directory": str(place), **options.travel_document(rows)})
         return
     from separatrix.cli.results import print_clusters
 
-    for sentence in describe_travel(rows):
-        say(f"· {sentence}")
+    for sentence in options.describe_travel(rows):
+        output.say(f"· {sentence}")
     print_clusters(study, place, _in_python(context, beside.columns), report.announced, folder)
 
 
@@ -178,11 +163,13 @@ def _without_ids(rows: Any, id_columns: tuple[str, ...]) -> tuple[Any, Ids]:
 
 def _in_python(context: click.Context, ids: list[str]) -> str:
     """The same thing in Python, to be pasted."""
-    options = context.params
-    wanted = _number(options["number"])
+    chosen = context.params
+    wanted = _number(chosen["number"])
     study = [] if wanted is None else [f"k={wanted}"]
-    given = [n for n in ("max_clusters", "method", "metric", "seed") if was_given(context, n)]
-    study += [f"{name}={options[name]!r}" for name in given]
-    if options["no_standardize"]:
+    given = [
+        n for n in ("max_clusters", "method", "metric", "seed") if options.was_given(context, n)
+    ]
+    study += [f"{name}={chosen[name]!r}" for name in given]
+    if chosen["no_standardize"]:
         study.append("standardize=False")
-    return python_code(context, "run_clusters", study, ignored=ids)
+    return options.python_code(context, "run_clusters", study, ignored=ids)

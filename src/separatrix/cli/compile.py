@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from separatrix.cli.options import json_option
-from separatrix.cli.output import OutputColumn, print_json, print_table, say
+from separatrix.cli import options, output
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="compile", short_help="Compile all numerical loops now, not at first use.")
-@json_option
+@options.json_option
 def compile_loops(as_json: bool) -> None:
     """Compile all numerical loops now, so that no first fit waits for them.
 
@@ -39,18 +38,22 @@ def compile_loops(as_json: bool) -> None:
     loops = sum(part.loops for part in done)
     if as_json:
         families = {part.family: {"loops": part.loops, "seconds": part.seconds} for part in done}
-        print_json({"loops": loops, "seconds": seconds, "families": families})
+        output.print_json({"loops": loops, "seconds": seconds, "families": families})
         return
     columns = (
-        OutputColumn("models"),
-        OutputColumn("loops", right=True),
-        OutputColumn("seconds", right=True),
+        output.OutputColumn("models"),
+        output.OutputColumn("loops", right=True),
+        output.OutputColumn("seconds", right=True),
     )
-    print_table(columns, [[p.family, str(p.loops), f"{p.seconds:.1f}"] for p in done if p.loops])
+    output.print_table(
+        columns, [[p.family, str(p.loops), f"{p.seconds:.1f}"] for p in done if p.loops]
+    )
     if loops:
-        say(f"Compiled {loops} loops in {seconds:.0f} s. First fits no longer wait for them.")
+        output.say(
+            f"Compiled {loops} loops in {seconds:.0f} s. First fits no longer wait for them."
+        )
     else:
-        say(f"All loops were compiled already (checked in {seconds:.0f} s).")
+        output.say(f"All loops were compiled already (checked in {seconds:.0f} s).")
 
 
 def _in_processes(*, quiet: bool) -> list[Compiled]:
@@ -66,5 +69,5 @@ def _in_processes(*, quiet: bool) -> list[Compiled]:
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         tasks = [pool.submit(compile_family, family) for family in families()]
         for number, task in enumerate(as_completed(tasks), 1):
-            say(f"{number} of {len(tasks)}: {task.result().family}", quiet=quiet)
+            output.say(f"{number} of {len(tasks)}: {task.result().family}", quiet=quiet)
     return [task.result() for task in tasks]

@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from separatrix.cli import ENDING, end_at_once
-from separatrix.cli.options import with_flags
+from separatrix.cli import ENDING, end_at_once, options
 
 #: Version of every JSON document that the command prints or writes.
 SCHEMA_VERSION = 4
@@ -38,10 +37,10 @@ class Interrupted(KeyboardInterrupt):
 
 def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
     """Print the failure; ``place`` holds file, row, column and remedy where they are known."""
-    message = with_flags(message)
+    message = options.with_flags(message)
     if as_json:
         known = {
-            key: with_flags(value) if isinstance(value, str) else value
+            key: options.with_flags(value) if isinstance(value, str) else value
             for key, value in place.items()
             if value is not None
         }

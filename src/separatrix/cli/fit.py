@@ -1,4 +1,4 @@
-"""``separatrix fit``: compare models on a table, choose one, score it on a held-out test set."""
+"""``separatrix fit`` and ``curve``: compare models on a table, and say what would help."""
 
 from __future__ import annotations
 
@@ -13,37 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from separatrix.cli import options, output, places
 from separatrix.cli.failure import GateFailed, Interrupted
 from separatrix.cli.ids import Ids, copied_columns
 from separatrix.cli.invocation import Repeatable, written_invocation
-from separatrix.cli.options import (
-    cluster_option,
-    command_line,
-    describe_travel,
-    json_option,
-    level_option,
-    name_of,
-    parse_class_weight,
-    parse_parameters,
-    python_code,
-    reading_options,
-    scan_table,
-    stem_of,
-    test_options,
-    travel_document,
-    validation_options,
-    was_given,
-    with_file,
-    with_flags,
-)
-from separatrix.cli.output import print_json, print_lines
-from separatrix.cli.places import ready
 from separatrix.cli.progress import Leaderboard, Silent, progress
 from separatrix.messages import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from separatrix.study.result import Score, Study
-
 
 #: Options of the study; the others say how the table is read.
 STUDY_OPTIONS = (
@@ -120,7 +98,7 @@ STUDY_OPTIONS = (
     metavar="COST",
     help="Let the model abstain ('reject') at this cost, where an error costs 1.",
 )
-@level_option
+@options.level_option
 @click.option(
     "--min-score",
     "gates",
@@ -128,11 +106,11 @@ STUDY_OPTIONS = (
     metavar="METRIC=VALUE",
     help="Fail (exit code 1) if the test score is worse. Repeatable.",
 )
-@test_options
-@validation_options
-@reading_options
-@cluster_option
-@json_option
+@options.test_options
+@options.validation_options
+@options.reading_options
+@options.cluster_option
+@options.json_option
 @click.pass_context
 def fit(
     context: click.Context,
@@ -146,7 +124,7 @@ def fit(
     parameters: tuple[str, ...],
     gates: tuple[str, ...],
     as_json: bool,
-    **options: Any,
+    **typed: Any,
 ) -> None:
     """Cross-validate models on TABLE, choose one, score it once on a held-out test set.
 
@@ -163,20 +141,20 @@ def fit(
     """
 
     limits, names, parsed = parse_gates(gates), _names(models), parse_costs(costs)
-    weights, fixed = parse_class_weight(class_weight), parse_parameters(parameters)
+    weights, fixed = options.parse_class_weight(class_weight), options.parse_parameters(parameters)
     from separatrix.study.options import check_names
 
-    check_names(options["task"], names, options["metric"])
-    place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
+    check_names(typed["task"], names, typed["metric"])
+    place = places.ready(out if out is not None else Path(f"{options.stem_of(table)}-separatrix"))
     if len(targets) > 1:
         from separatrix.cli.targets import fit_targets
 
         fit_targets(context, table, targets, place, as_json)
         return
     target = context.params["targets"] = targets[0] if targets else None
-    study_options = {name: options.pop(name) for name in STUDY_OPTIONS}
+    study_options = {name: typed.pop(name) for name in STUDY_OPTIONS}
     with _progress(as_json) as report:
-        source = _open_table(context, table, target, options)
+        source = _open_table(context, table, target, typed)
         from separatrix.cli.results import write_all
         from separatrix.study.run import run_study
         from separatrix.threads import one_blas_thread
@@ -191,25 +169,28 @@ def fit(
                     costs=parsed,
                     class_weight=weights,
                     progress=report,
-                    source=name_of(table),
-                    command=command_line(context),
+                    source=options.name_of(table),
+                    command=options.command_line(context),
                     **study_options,
                 )
             except InputError as problem:
-                raise with_file(problem, table) from problem
+                raise options.with_file(problem, table) from problem
             study = replace(
                 study,
-                messages=(*map(with_flags, study.messages), *describe_travel(source)),
-                warnings=tuple(map(with_flags, study.warnings)),
+                messages=(
+                    *map(options.with_flags, study.messages),
+                    *options.describe_travel(source),
+                ),
+                warnings=tuple(map(options.with_flags, study.warnings)),
             )
             checked = check_gates(limits, study)
             report("writing the report", 0, 1)
-            ids = _ids(source, target, options["ids"])
+            ids = _ids(source, target, typed["ids"])
             document = write_all(study, place, ids, written_invocation(context))
     failed = [gate for gate in checked if not gate["passed"]]
     if as_json:
-        about = {"directory": str(place), "gates": checked, **travel_document(source)}
-        print_json({**document, **about})
+        about = {"directory": str(place), "gates": checked, **options.travel_document(source)}
+        output.print_json({**document, **about})
         context.exit(1 if failed else 0)
     from separatrix.cli.results import print_summary
 
@@ -242,7 +223,7 @@ def _refuse_to_store(leaderboard: Leaderboard, as_json: bool) -> Interrupted:
     if not as_json:
         with suppress(OSError):  # the terminal may be gone
             print_leaderboard(leaderboard.entries, leaderboard.winner)
-            print_lines([chosen(leaderboard.winner, leaderboard.reason)])
+            output.print_lines([chosen(leaderboard.winner, leaderboard.reason)])
     known = {
         "leaderboard": plain(leaderboard.entries),
         "winner": leaderboard.winner,
@@ -259,7 +240,7 @@ def _open_table(
         return _moments(context, table, target, reading)
     if target is None:
         raise _no_target(table, reading)
-    return scan_table(table, target, **reading)
+    return options.scan_table(table, target, **reading)
 
 
 def _moments(
@@ -270,7 +251,7 @@ def _moments(
 
     stored = load_moments(table)
     split = [n for n in ("seed", "test", "folds") if context.params[n] != getattr(stored.parts, n)]
-    given = [name for name in (*split, *reading) if was_given(context, name)]
+    given = [name for name in (*split, *reading) if options.was_given(context, name)]
     if given:
         flag = given[0].removesuffix("s") if given[0] in ("kinds", "ids") else given[0]
         raise InputError(
@@ -317,7 +298,7 @@ def _ids(source: Any, target: str | None, requested: tuple[str, ...]) -> Ids:
 
 def _no_target(table: str, reading: dict[str, Any]) -> InputError:
     """Without a target, at least the columns to choose from are shown."""
-    names = scan_table(table, None, **reading).schema.names
+    names = options.scan_table(table, None, **reading).schema.names
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return InputError(
         "no target is given.",
@@ -336,15 +317,18 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
             "from separatrix.study import run_study\n"
             f"study = run_study(load_moments({table!r}))"
         )
-    study = [f"{n}={given[n]!r}" for n in STUDY_OPTIONS if was_given(context, n)]
+    study = [f"{n}={given[n]!r}" for n in STUDY_OPTIONS if options.was_given(context, n)]
     if given["costs"]:
         study.append(f"costs={parse_costs(given['costs'])!r}")
-    for name, parse in (("class_weight", parse_class_weight), ("parameters", parse_parameters)):
+    for name, parse in (
+        ("class_weight", options.parse_class_weight),
+        ("parameters", options.parse_parameters),
+    ):
         if given[name]:
             study.append(f"{name}={parse(given[name])!r}")
     if given["models"]:
         study.append(f"models={_names(given['models'])!r}")
-    return python_code(context, "run_study", study, target=target)
+    return options.python_code(context, "run_study", study, target=target)
 
 
 # -- gates -----------------------------------------------------------------------------------------
@@ -524,3 +508,83 @@ def _number(given: Any, where: str, file: str | None = None, row: int | None = N
             f"{where}{given!r} is not a cost.", file=file, row=row, remedy="Give a finite number."
         )
     return value
+
+
+# -------------------------------------------------------------------------------------------------
+# ``separatrix curve``: learning curves of a table, and what would help.
+
+
+@click.command(short_help="Say whether more rows, columns or flexibility would help.")
+@click.argument("table")
+@click.option("--target", metavar="COLUMN", required=True, help="The column to predict.")
+@click.option(
+    "--task",
+    type=click.Choice(["regression", "classification"]),
+    help="Numbers or classes; else inferred from the target.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
+@options.weight_option
+@options.group_option
+@click.option(
+    "--id", "ids", multiple=True, metavar="COLUMN", help="A column that names rows. Repeatable."
+)
+@options.folds_option
+@options.seed_option
+@options.column_options
+@options.json_option
+@click.pass_context
+def curve(
+    context: click.Context,
+    /,
+    table: str,
+    target: str,
+    task: str | None,
+    out: Path | None,
+    weight: str | None,
+    group: str | None,
+    ids: tuple[str, ...],
+    folds: int,
+    seed: int,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Fit models of growing flexibility to growing parts of TABLE, and say what would help:
+    more rows, more columns, or a more flexible model.
+
+    TABLE is a file, a glob, a folder, FILE::NAME (as for fit), sample:NAME, or - for standard
+    input.
+
+    \b
+    Try:
+      separatrix curve sample:diabetes --target progression
+      separatrix curve sample:wine --target cultivar --folds 10
+      separatrix curve sample:houses --target price --json
+    """
+    from separatrix.cli.results import print_curves, write_curves
+
+    place = places.ready(out if out is not None else Path(f"{options.stem_of(table)}-curve"))
+    rows = options.scan_table(table, target, weight=weight, group=group, ids=ids, **reading)
+    from separatrix.study.curves import run_curve
+
+    with progress(quiet=as_json) as report:
+        try:
+            study = run_curve(
+                rows,
+                task=task,
+                folds=folds,
+                seed=seed,
+                progress=report,
+                source=table if table.startswith("sample:") else options.name_of(table),
+                command=options.command_line(context),
+            )
+        except InputError as problem:
+            raise options.with_file(problem, table) from problem
+        study = replace(study, messages=tuple(map(options.with_flags, study.messages)))
+        document = write_curves(study, place)
+    if as_json:
+        output.print_json({**document, "directory": str(place)})
+        return
+    given = [n for n in ("task", "folds", "seed") if options.was_given(context, n)]
+    arguments = [f"{name}={context.params[name]!r}" for name in given]
+    python = options.python_code(context, "run_curve", arguments, target=target)
+    print_curves(study, place, python, report.announced)

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from separatrix import __version__
-from separatrix.cli.options import UNSAID, was_given
+from separatrix.cli import options
 from separatrix.messages import InputError, did_you_mean
 
 END = ".toml"
@@ -37,8 +37,8 @@ def written_invocation(context: click.Context) -> str:
     ]
     for option in context.command.params:
         name = option.name or ""
-        stored = name == "gates" or name not in UNSAID
-        if isinstance(option, click.Option) and stored and was_given(context, name):
+        stored = name == "gates" or name not in options.UNSAID
+        if isinstance(option, click.Option) and stored and options.was_given(context, name):
             lines.append(f"{_key(option)} = {_toml(context.params[name])}")
     lines += ["", f"[{ABOUT}]", f"separatrix = {_toml(__version__)}"]
     return "\n".join(lines) + "\n"

@@ -6,14 +6,13 @@ from dataclasses import asdict
 
 import click
 
-from separatrix.cli.options import json_option
-from separatrix.cli.output import OutputColumn, print_json, print_lines, print_table, say
+from separatrix.cli import options, output
 from separatrix.messages import WARNINGS, InputError, did_you_mean
 
 
 @click.command(short_help="List the built-in tables, or print one as CSV.")
 @click.argument("name", required=False)
-@json_option
+@options.json_option
 def samples(name: str | None, as_json: bool) -> None:
     """List the built-in tables, or print the table NAME as CSV.
 
@@ -32,23 +31,23 @@ def samples(name: str | None, as_json: bool) -> None:
             {"name": s.name, "about": s.about, "target": s.target, "rows": s.rows}
             for s in SAMPLES.values()
         ]
-        print_json({"samples": listed})
+        output.print_json({"samples": listed})
         return
     columns = (
-        OutputColumn("name"),
-        OutputColumn("rows", right=True),
-        OutputColumn("target"),
-        OutputColumn("content"),
+        output.OutputColumn("name"),
+        output.OutputColumn("rows", right=True),
+        output.OutputColumn("target"),
+        output.OutputColumn("content"),
     )
     rows = [[s.name, f"{s.rows:,}", s.target, s.about] for s in SAMPLES.values()]
-    print_table(columns, rows)
+    output.print_table(columns, rows)
     first = next(iter(SAMPLES.values()))
-    say(f"Next: separatrix fit {PREFIX}{first.name} --target {first.target}")
+    output.say(f"Next: separatrix fit {PREFIX}{first.name} --target {first.target}")
 
 
 @click.command(short_help="What a warning code such as SEP001 means.")
 @click.argument("code", required=False)
-@json_option
+@options.json_option
 def explain(code: str | None, as_json: bool) -> None:
     """Explain warning CODE, or list all codes.
 
@@ -62,13 +61,13 @@ def explain(code: str | None, as_json: bool) -> None:
             f"There is no warning {code!r}.", remedy=did_you_mean(wanted[0], sorted(WARNINGS))
         )
     if as_json:
-        print_json({"warnings": [asdict(WARNINGS[each]) for each in wanted]})
+        output.print_json({"warnings": [asdict(WARNINGS[each]) for each in wanted]})
         return
     for each in wanted:
         entry = WARNINGS[each]
-        print_lines([f"{entry.code}  {entry.title}"])
-        print_lines([entry.reason, f"What to do: {entry.remedy}"])
+        output.print_lines([f"{entry.code}  {entry.title}"])
+        output.print_lines([entry.reason, f"What to do: {entry.remedy}"])
         if code is not None:
-            print_lines([f'Mute it: warnings.filterwarnings("ignore", "{entry.code}")'])
+            output.print_lines([f'Mute it: warnings.filterwarnings("ignore", "{entry.code}")'])
     if code is None:
-        say(f"Next: separatrix explain {wanted[0]}")
+        output.say(f"Next: separatrix explain {wanted[0]}")

@@ -128,13 +128,18 @@ WRITTEN = (
     "limits",
 )
 
+weight_option = click.option(
+    "--weight", metavar="COLUMN", help="Column with the weight of each row."
+)
+group_option = click.option(
+    "--group",
+    metavar="COLUMN",
+    help="Keep rows of one group (a patient, say) in one part; the column is not a feature.",
+)
+
 #: Which columns say what binds rows together, and which only tell them apart.
 role_options = together(
-    click.option(
-        "--group",
-        metavar="COLUMN",
-        help="Keep rows of one group (a patient, say) in one part; the column is not a feature.",
-    ),
+    group_option,
     click.option(
         "--time",
         metavar="COLUMN",
@@ -151,7 +156,7 @@ role_options = together(
 
 #: How a table is read: the weight column, and columns.
 reading_options = together(
-    click.option("--weight", metavar="COLUMN", help="Column with the weight of each row."),
+    weight_option,
     role_options,
     column_options,
 )
@@ -175,6 +180,25 @@ level_option = click.option(
     show_default=True,
     metavar="LEVEL",
     help="Probability of the target between the columns lower and upper, of models that have them.",
+)
+
+
+#: What a stored model does with levels that it has not seen.
+unseen_option = click.option(
+    "--unseen",
+    type=click.Choice(["missing", "zeros", "error"]),
+    help="A level that training did not have; else as the model was fitted (missing).",
+)
+
+#: Three columns are named where their number is not: more are hardly read beside a prediction.
+explain_option = click.option(
+    "--explain",
+    "effects",
+    type=click.IntRange(1, 50),
+    is_flag=False,
+    flag_value="3",
+    metavar="[K]",
+    help="Add the K columns with the largest effects on each prediction, and these (3).",
 )
 
 
@@ -353,47 +377,17 @@ def python_code(
     return "\n".join([*lines, f"study = sx.{function}({words})"])
 
 
-#: The option of each parameter.
-FLAGS = {
-    "target": "--target",
-    "task": "--task",
-    "models": "--models",
-    "metric": "--metric",
-    "goal": "--goal",
-    "effort": "--effort",
-    "costs": "--costs",
-    "class_weight": "--class-weight",
+#: Parameters of Python that are options of the same name, and the others with theirs.
+_SAME_NAME = (
+    "target task models metric goal effort costs class_weight reject level seed test "
+    "folds repeats nested weight group time id columns drop missing unseen decimal "
+    "thousands dates na encoding delimiter header strict cluster method max_clusters to"
+)
+FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
     "parameters": "--set",
-    "reject": "--reject",
-    "level": "--level",
-    "seed": "--seed",
-    "test": "--test",
-    "folds": "--folds",
-    "repeats": "--repeats",
-    "nested": "--nested",
-    "weight": "--weight",
-    "group": "--group",
-    "time": "--time",
-    "id": "--id",
     "kinds": "--kind",
-    "columns": "--columns",
-    "drop": "--drop",
-    "missing": "--missing",
-    "unseen": "--unseen",
-    "decimal": "--decimal",
-    "thousands": "--thousands",
-    "dates": "--dates",
-    "na": "--na",
-    "encoding": "--encoding",
-    "delimiter": "--delimiter",
-    "header": "--header",
-    "strict": "--strict",
     "limits": "--limit",
-    "cluster": "--cluster",
-    "method": "--method",
     "k": "-k",
-    "max_clusters": "--max-clusters",
-    "to": "--to",
     "standardize": "--no-standardize",
 }
 
@@ -509,15 +503,24 @@ class FoldsParameter(click.ParamType):  # type: ignore[type-arg]
         return int(text)
 
 
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the split.",
+)
+folds_option = click.option(
+    "--folds",
+    type=click.IntRange(2, 50),
+    default=5,
+    show_default=True,
+    help="Folds of the cross-validation.",
+)
+
 #: What the test set is: seed, size.
 test_options = together(
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        help="Seed of the split.",
-    ),
+    seed_option,
     click.option(
         "--test",
         type=click.FloatRange(0, 0.9, min_open=True),
@@ -530,13 +533,7 @@ test_options = together(
 #: How rows are split: seed, test set, folds.
 split_options = together(
     test_options,
-    click.option(
-        "--folds",
-        type=click.IntRange(2, 50),
-        default=5,
-        show_default=True,
-        help="Folds of the cross-validation.",
-    ),
+    folds_option,
 )
 
 #: How models of rows are validated.

@@ -17,20 +17,15 @@ import click
 
 from separatrix import __version__
 from separatrix.cli import NO_RESULTS
-from separatrix.cli.check import check
+from separatrix.cli.check import check, compare
 from separatrix.cli.cluster import cluster
-from separatrix.cli.compare import compare
 from separatrix.cli.compile import compile_loops
-from separatrix.cli.curve import curve
-from separatrix.cli.explore import explore
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
-from separatrix.cli.fit import fit
+from separatrix.cli.fit import curve, fit
 from separatrix.cli.listings import explain, samples
-from separatrix.cli.moments import merge, summarize
-from separatrix.cli.predict import predict
-from separatrix.cli.query import query
-from separatrix.cli.serve import serve
-from separatrix.cli.stored_models import export, report, verify
+from separatrix.cli.predict import predict, query
+from separatrix.cli.serve import explore, serve
+from separatrix.cli.stored import export, merge, report, summarize, verify
 from separatrix.messages import InputError
 
 OPENING = """\

@@ -1,4 +1,4 @@
-"""``separatrix predict``: predictions for new rows, in their order and with their ids."""
+"""``separatrix predict`` and ``query``: answers of a stored model, and the rows worth a label."""
 
 from __future__ import annotations
 
@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from separatrix.cli import options
+from separatrix.cli import options, output, places
 from separatrix.cli.ids import ALL, Ids, copied_columns
-from separatrix.cli.output import print_json, say
-from separatrix.cli.places import PREDICTIONS, RESULT, ready_file
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
     from separatrix.study.answers import AnswerColumns
-
-#: Columns whose effects are given, unless another number is.
-EFFECTS = 3
 
 
 @click.command(short_help="Apply a stored model to new rows.")
@@ -42,25 +37,13 @@ EFFECTS = 3
     metavar="[COLUMN]",
     help="Copy this column beside the predictions; without a name, every column. Repeatable.",
 )
-@click.option(
-    "--unseen",
-    type=click.Choice(["missing", "zeros", "error"]),
-    help="A level that training did not have; else as the model was fitted (missing).",
-)
+@options.unseen_option
 @click.option(
     "--extrapolation",
     is_flag=True,
     help="Mark rows beyond the ranges or levels of the training rows.",
 )
-@click.option(
-    "--explain",
-    "effects",
-    type=click.IntRange(1, 50),
-    is_flag=False,
-    flag_value=str(EFFECTS),
-    metavar="[K]",
-    help=f"Add the K columns with the largest effects on each prediction, and these ({EFFECTS}).",
-)
+@options.explain_option
 @options.level_option
 @options.text_options
 @options.cluster_option
@@ -128,7 +111,7 @@ def predict(
             rows = read_by_workers(rows, cluster)
         answers = answer_columns(model, fitted, schema, **wanted)
         for remark in answers.all_remarks:
-            say(f"· {remark}", quiet=as_json)
+            output.say(f"· {remark}", quiet=as_json)
         if folder:
             _predict_parts(fitted, rows, folder, keep, answers, as_json)
         else:
@@ -154,7 +137,7 @@ def _predict(
     names = rows.source.arrow.names
     ids = Ids(rows.source, copied_columns(names, keep, taken=[*before, *after]))
     for remark in _remarks(rows, ids.columns, everything=ALL in keep):
-        say(f"· {remark}", quiet=as_json)
+        output.say(f"· {remark}", quiet=as_json)
     warned: list[str] = []
     beyond: Counter[str] = Counter()
     predicted = _predict_batches(fitted, rows, answers, warned, beyond, quiet=as_json)
@@ -170,7 +153,7 @@ def _predict(
             **_beyond_document(fitted, beyond),
             **options.travel_document(rows),
         }
-        print_json({"model": type(fitted).__name__, **about})
+        output.print_json({"model": type(fitted).__name__, **about})
         return
     count = 0
     with rows_to(out, before, ids, after) as write:
@@ -185,14 +168,14 @@ def _predict(
             **_beyond_document(fitted, beyond),
             **options.travel_document(rows),
         }
-        print_json({"model": type(fitted).__name__, **about})
+        output.print_json({"model": type(fitted).__name__, **about})
         return
     if beyond:
-        say(f"! {_describe_beyond(beyond, answers)}")
+        output.say(f"! {_describe_beyond(beyond, answers)}")
     for sentence in options.describe_travel(rows):
-        say(f"· {sentence}")
+        output.say(f"· {sentence}")
     if out is not None:
-        say(f"Wrote {count:,} predictions to {out}")
+        output.say(f"Wrote {count:,} predictions to {out}")
 
 
 def _predict_parts(
@@ -210,7 +193,7 @@ def _predict_parts(
     names = answers.all_headings
     ids = copied_columns(rows.source.arrow.names, keep, taken=names)
     for remark in _remarks(rows, ids, everything=ALL in keep):
-        say(f"· {remark}", quiet=as_json)
+        output.say(f"· {remark}", quiet=as_json)
     answer, model = _answer(fitted, rows.schema, answers), type(fitted).__name__
 
     def all_rows(decoded: Any) -> tuple[Any, int, list[Any], dict[str, int]]:
@@ -224,15 +207,15 @@ def _predict_parts(
     if as_json:
         about = {"out": folder, "rows": count, "parts": len(parts), "warnings": warned}
         about |= {**_beyond_document(fitted, beyond), **options.travel_document(rows)}
-        print_json({"model": model, **about})
+        output.print_json({"model": model, **about})
         return
     for text in warned:
-        say(f"! {options.with_flags(text)}")
+        output.say(f"! {options.with_flags(text)}")
     if beyond:
-        say(f"! {_describe_beyond(beyond, answers)}")
+        output.say(f"! {_describe_beyond(beyond, answers)}")
     for sentence in options.describe_travel(rows):
-        say(f"· {sentence}")
-    say(f"Wrote {count:,} predictions in {plural(len(parts), 'file')} to {folder}")
+        output.say(f"· {sentence}")
+    output.say(f"Wrote {count:,} predictions in {plural(len(parts), 'file')} to {folder}")
 
 
 def _predict_targets(
@@ -257,7 +240,7 @@ def _predict_targets(
         fitted, schema = load_predictor(place)
         answers = answer_columns(place, fitted, schema, **wanted)
         for remark in answers.all_remarks:
-            say(f"· {target}: {remark}", quiet=as_json)
+            output.say(f"· {target}: {remark}", quiet=as_json)
         rows = rows_like(options.table_at(table), schema, **reading)
         beyond: Counter[str] = Counter()
         headings = [f"{heading} {target}" for heading in answers.all_headings]
@@ -269,7 +252,7 @@ def _predict_targets(
                 columns.setdefault(heading, []).append(np.asarray(values))
             n += count
         if beyond:
-            say(f"! {target}: {_describe_beyond(beyond, answers)}", quiet=as_json)
+            output.say(f"! {target}: {_describe_beyond(beyond, answers)}", quiet=as_json)
     whole = {heading: np.concatenate(parts) for heading, parts in columns.items()}
     source: Any = rows.source  # type: ignore[union-attr]
     ids = Ids(source, copied_columns(source.arrow.names, keep, taken=["row", *whole]))
@@ -277,14 +260,16 @@ def _predict_targets(
     if as_json and out is None:
         names = ["row", *ids.columns, *whole]
         named = dict(zip(names, _plain(first, ids.take(n), last), strict=True))
-        print_json({"targets": list(studies), "predictions": named, "warnings": warned})
+        output.print_json({"targets": list(studies), "predictions": named, "warnings": warned})
         return
     with rows_to(out, ["row"], ids, list(whole)) as write:
         write(first, last, n)
     if as_json:
-        print_json({"targets": list(studies), "out": str(out), "rows": n, "warnings": warned})
+        output.print_json(
+            {"targets": list(studies), "out": str(out), "rows": n, "warnings": warned}
+        )
     elif out is not None:
-        say(f"Wrote {n:,} predictions of {len(studies)} targets to {out}")
+        output.say(f"Wrote {n:,} predictions of {len(studies)} targets to {out}")
 
 
 def _plain(first: list[Any], copied: list[list[Any]], last: list[Any]) -> list[list[Any]]:
@@ -344,7 +329,7 @@ def _predict_batches(
             for text in dict.fromkeys(str(w.message) for w in caught):
                 if text not in warned:
                     warned.append(text)
-                    say(f"! {options.with_flags(text)}", quiet=quiet)
+                    output.say(f"! {options.with_flags(text)}", quiet=quiet)
             caught.clear()
 
         for n, last, outside in rows.each(_answer(fitted, rows.schema, answers)):
@@ -427,20 +412,20 @@ def file_at(out: str | None) -> Path | None:
         )
     path = Path(out)
     if path.is_dir() or out.endswith("/"):
-        if (path / RESULT).exists():
+        if (path / places.RESULT).exists():
             raise InputError(
-                f"holds a study with the {PREDICTIONS} of its test set.",
+                f"holds a study with the {places.PREDICTIONS} of its test set.",
                 file=str(path),
                 remedy=f"Name a file, as --out {path / 'new.csv'}.",
             )
-        path = path / PREDICTIONS
+        path = path / places.PREDICTIONS
     if path.suffix.lower() in OTHERS:
         raise InputError(
             f"predictions are written as CSV or Parquet, not as {path.suffix}.",
             file=str(path),
             remedy="Let the name end in .csv or .parquet.",
         )
-    return ready_file(path)
+    return places.ready_file(path)
 
 
 @contextmanager
@@ -498,3 +483,135 @@ def _parquet(file: Any, before: list[str], ids: Ids, after: list[str]) -> Iterat
             write_table(pa.table(columns, names=names))
 
         yield write
+
+
+# -------------------------------------------------------------------------------------------------
+# ``separatrix query``: the rows whose labels would tell a model most.
+
+
+HEADINGS = ["predicted", "score"]
+
+
+@click.command(short_help="Find the rows worth labeling next.")
+@click.argument("model")
+@click.argument("table")
+@click.option(
+    "-k", "count", type=click.IntRange(min=1), default=20, show_default=True, metavar="ROWS",
+    help="How many rows.",
+)  # fmt: skip
+@click.option(
+    "--strategy",
+    type=click.Choice(["auto", "version_space", "margin"]),
+    default="auto",
+    show_default=True,
+    help="Between the most specific and most general boxes, or where two classes are close.",
+)
+@click.option(
+    "--out", metavar="FILE", help="CSV or Parquet file (by its name) instead of standard output."
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    is_flag=False,
+    flag_value=ALL,
+    metavar="[COLUMN]",
+    help="Copy this column beside the rows; without a name, every column. Repeatable.",
+)
+@options.text_options
+@options.json_option
+def query(
+    model: str,
+    table: str,
+    count: int,
+    strategy: str,
+    out: str | None,
+    keep: tuple[str, ...],
+    as_json: bool,
+    **written: Any,
+) -> None:
+    """Choose the rows of TABLE, which has no labels, whose labels would tell MODEL most.
+
+    MODEL is a model.sx file or the directory that contains it, of classes. Rows come the most
+    telling first, by their number in the table, and are far from one another: rows alike tell the
+    same. Label them, add them to the training table, and fit again.
+
+    \b
+    Try:
+      separatrix fit sample:wine --target cultivar --out wine
+      separatrix query wine sample:wine -k 5 --keep
+    """
+    file = file_at(out)
+    from separatrix.rows.notations import text_options as checked
+    from separatrix.rows.scan import rows_like
+    from separatrix.study.answers import load_predictor
+
+    fitted, schema = load_predictor(model)
+
+    rows: Any = rows_like(
+        options.table_at(table), schema, text=checked(**options.as_written(written))
+    )
+    queried, predicted, n = _query_classifier(fitted, rows.read(), count, strategy)
+    copied = copied_columns(rows.source.arrow.names, keep, taken=["row", *HEADINGS])
+    ids = CopiedColumns(Ids(rows.source, copied), queried.rows, n)
+    reason = queried.note or f"Chosen of {n:,} rows: {queried.reason}."
+    output.say(f"· {reason}", quiet=as_json)
+    first, last = [queried.rows + 1], [predicted, queried.scores]
+    if as_json:
+        names = ["row", *copied, *HEADINGS]
+        _print_queried(
+            dict(zip(names, [*first, *ids.take(len(queried)), *last], strict=True)), queried, fitted
+        )
+        return
+    with rows_to(file, ["row"], ids, HEADINGS) as write:  # type: ignore[arg-type]
+        write(first, last, len(queried))
+    if file is not None:
+        output.say(f"Wrote {len(queried):,} rows to {file}")
+
+
+def _query_classifier(fitted: Any, rows: Any, count: int, strategy: str) -> tuple[Any, Any, int]:
+    """The rows worth labeling, the classes predicted for them, and how many rows there are."""
+    import numpy as np
+    from sklearn.base import is_classifier
+
+    from separatrix.hypotheses.query import query as choose
+    from separatrix.threads import one_blas_thread
+
+    if not is_classifier(fitted):
+        raise InputError(
+            f"the model is a {type(fitted).__name__}: rows are chosen for models of classes.",
+            remedy="Fit a table whose target holds classes.",
+        )
+    with one_blas_thread():
+        chosen = choose(fitted, rows, count, strategy=strategy)
+        predicted = np.asarray(fitted.predict(rows))[chosen.rows]
+    return chosen, predicted, len(rows)
+
+
+class CopiedColumns:
+    """The copied columns at some rows, in their order, read in one pass over the table."""
+
+    def __init__(self, ids: Ids, rows: Any, n: int) -> None:
+        self.columns = ids.columns
+        self._ids, self._rows, self._n = ids, rows, n
+
+    def take(self, _: int) -> list[list[Any]]:
+        """The values of each column at the rows."""
+        return [[values[i] for i in self._rows.tolist()] for values in self._ids.take(self._n)]
+
+    def take_arrow(self, _: int) -> list[Any]:
+        """The same as Arrow columns."""
+        return [values.take(self._rows) for values in self._ids.take_arrow(self._n)]
+
+
+def _print_queried(columns: dict[str, Any], document: Any, fitted: Any) -> None:
+    from separatrix.study.document import plain
+
+    output.print_json(
+        {
+            "model": type(fitted).__name__,
+            "strategy": document.strategy,
+            "reason": document.reason,
+            "note": document.note,
+            "rows": {name: plain(values) for name, values in columns.items()},
+        }
+    )

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from separatrix.cli.options import with_flags
-from separatrix.cli.output import console, mark_up, say
+from separatrix.cli import options, output
 from separatrix.study.progress import Listener
 
 if TYPE_CHECKING:
@@ -134,12 +133,12 @@ class Lines(Silent):
 
     def inferred(self, messages: Sequence[str], candidates: Sequence[str]) -> None:
         """What was inferred, and what will be compared."""
-        self.announced = [with_flags(text) for text in messages]
+        self.announced = [options.with_flags(text) for text in messages]
         for text in self.announced:
-            say(mark_up(text))
+            output.say(output.mark_up(text))
         if candidates:
             others = ", ".join(candidates[1:]) or "nothing else"
-            say(f"· To be compared with the {candidates[0]}: {others} (override: --models).")
+            output.say(f"· To be compared with the {candidates[0]}: {others} (override: --models).")
 
 
 class Bar(Lines):
@@ -184,5 +183,5 @@ def progress(*, quiet: bool = False) -> Iterator[Silent]:
             TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[left]}"),  # asked anew at every refresh
         )
-        with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        with Progress(*columns, console=output.console(stderr=True), transient=True) as bar:
             yield Bar(bar, bar.add_task("reading", total=None, count="", left=""))

@@ -15,26 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
+from separatrix.cli import options, output, places
 from separatrix.cli.failure import SCHEMA_VERSION, Interrupted, ignore_interrupts
 from separatrix.cli.ids import Ids
-from separatrix.cli.options import with_flags
-from separatrix.cli.output import (
-    OutputColumn,
-    print_lines,
-    print_messages,
-    print_next,
-    print_table,
-    say,
-)
-from separatrix.cli.places import (
-    ASSIGNMENTS,
-    IMPORTANCE,
-    INVOCATION,
-    MODEL,
-    PREDICTIONS,
-    REPORT,
-    RESULT,
-)
 from separatrix.formatting import score_info, score_text
 from separatrix.messages import InputError
 from separatrix.rows.rows import InMemory
@@ -64,13 +47,15 @@ def write_all(study: Study, place: Path, ids: Ids, invocation: str) -> dict[str,
 
     def write(partial: Path) -> None:
         # names of rows, which may be those of people, are not in the model
-        save(study.model, partial / MODEL, study=replace(study, model=None, row_names={}))
-        write_report(study, partial / REPORT)
-        write_text(partial / INVOCATION, invocation)
+        save(study.model, partial / places.MODEL, study=replace(study, model=None, row_names={}))
+        write_report(study, partial / places.REPORT)
+        write_text(partial / places.INVOCATION, invocation)
         if study.test_predictions is not None:
-            write_text(partial / PREDICTIONS, predictions(study, study.test_predictions, ids))
+            write_text(
+                partial / places.PREDICTIONS, predictions(study, study.test_predictions, ids)
+            )
         if study.importance is not None:
-            write_text(partial / IMPORTANCE, importance_csv(study.importance))
+            write_text(partial / places.IMPORTANCE, importance_csv(study.importance))
 
     return _write_with_result(document_of(study), place, write)
 
@@ -81,7 +66,9 @@ def write_curves(study: CurveStudy, place: Path) -> dict[str, Any]:
     from separatrix.study.curves import document_of
 
     return _write_with_result(
-        document_of(study), place, lambda partial: report.write_curves(study, partial / REPORT)
+        document_of(study),
+        place,
+        lambda partial: report.write_curves(study, partial / places.REPORT),
     )
 
 
@@ -97,17 +84,17 @@ def write_clusters(
     from separatrix.study.cluster.result import document_of
 
     def write(partial: Path) -> None:
-        save(study.model, partial / MODEL, study=stored_study(study))
-        report.write_clusters(study, partial / REPORT)
+        save(study.model, partial / places.MODEL, study=stored_study(study))
+        report.write_clusters(study, partial / places.REPORT)
         if study.assignments is not None:
-            write_text(partial / ASSIGNMENTS, assignments(study.assignments, ids))
+            write_text(partial / places.ASSIGNMENTS, assignments(study.assignments, ids))
         elif folder is not None:
             from separatrix.cli.partitions import write_parts
 
             answer, about = _assign_parts(study.model, rows.schema), {"k": study.k}
             write_parts(rows, folder, answer, ids.columns, ["cluster", "distance"], about)
         else:
-            stream_assignments(study.model, rows, partial / ASSIGNMENTS, ids)
+            stream_assignments(study.model, rows, partial / places.ASSIGNMENTS, ids)
 
     return _write_with_result(document_of(study), place, write)
 
@@ -120,7 +107,9 @@ def _write_with_result(
 
     def write_both(partial: Path) -> None:
         write(partial)
-        write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        write_text(
+            partial / places.RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        )
 
     all_or_nothing(place, write_both)
     return document
@@ -155,7 +144,11 @@ def _move(partial: Path, place: Path) -> None:
     if not place.exists():
         partial.rename(place)
         return
-    for name in (PREDICTIONS, ASSIGNMENTS, IMPORTANCE):  # those of an earlier study would be wrong
+    for name in (
+        places.PREDICTIONS,
+        places.ASSIGNMENTS,
+        places.IMPORTANCE,
+    ):  # those of an earlier study would be wrong
         (place / name).unlink(missing_ok=True)
     for file in sorted(partial.iterdir()):
         file.replace(place / file.name)
@@ -226,36 +219,42 @@ def print_summary(study: Study, place: Path, python: str, announced: Sequence[st
     Messages that were ``announced`` before the work are not repeated.
     """
     later = [text for text in study.messages if text not in announced]
-    warnings = [with_flags(text) for text in study.warnings]
-    print_messages(later, [text for text in warnings if text not in announced])
+    warnings = [options.with_flags(text) for text in study.warnings]
+    output.print_messages(later, [text for text in warnings if text not in announced])
     print_leaderboard(study.leaderboard, study.winner, scheme_text(study))
     # Other lines may hold columns and levels that are named like options.
     lines = verdict(study)
-    print_lines([with_flags(line) if line.startswith(CHOSEN) else line for line in lines])
-    stored = [PREDICTIONS] if study.test_predictions is not None else []
-    stored += [IMPORTANCE] if study.importance is not None else []
-    files = [MODEL, REPORT, *stored, RESULT, INVOCATION]
-    print_next(files, place, place / MODEL, python)
+    output.print_lines(
+        [options.with_flags(line) if line.startswith(CHOSEN) else line for line in lines]
+    )
+    stored = [places.PREDICTIONS] if study.test_predictions is not None else []
+    stored += [places.IMPORTANCE] if study.importance is not None else []
+    files = [places.MODEL, places.REPORT, *stored, places.RESULT, places.INVOCATION]
+    output.print_next(files, place, place / places.MODEL, python)
 
 
 def print_leaderboard(entries: Sequence[Entry], winner: str, scheme: str = "") -> None:
     """Cross-validated errors, the chosen model marked."""
     grid = leaderboard(entries, winner, scheme)
     *numbers, method = grid.heads
-    columns = [OutputColumn(head, right=j not in grid.left) for j, head in enumerate(numbers)]
-    columns.append(OutputColumn(method, cut=True))
-    print_table(columns, grid.lines, strong=grid.strong, caption=grid.caption)
+    columns = [
+        output.OutputColumn(head, right=j not in grid.left) for j, head in enumerate(numbers)
+    ]
+    columns.append(output.OutputColumn(method, cut=True))
+    output.print_table(columns, grid.lines, strong=grid.strong, caption=grid.caption)
 
 
 def print_curves(study: CurveStudy, place: Path, python: str, announced: Sequence[str]) -> None:
     """Results to standard output; messages, files and next steps to standard error."""
-    print_messages([text for text in study.messages if text not in announced], study.warnings)
+    output.print_messages(
+        [text for text in study.messages if text not in announced], study.warnings
+    )
     curves = study.curves
     mean, best = curves.mean, curves.best
-    print_table(
+    output.print_table(
         [
-            OutputColumn("training rows", right=True),
-            *(OutputColumn(name, right=True) for name in curves.names),
+            output.OutputColumn("training rows", right=True),
+            *(output.OutputColumn(name, right=True) for name in curves.names),
         ],
         [
             (
@@ -266,10 +265,10 @@ def print_curves(study: CurveStudy, place: Path, python: str, announced: Sequenc
         ],
         caption=f"{score_info(curves.metric).short} on rows left out; * least of its line",
     )
-    print_lines([study.summary, *(advice.sentence for advice in study.advice)])
-    print_next([REPORT, RESULT], place, None, python)
+    output.print_lines([study.summary, *(advice.sentence for advice in study.advice)])
+    output.print_next([places.REPORT, places.RESULT], place, None, python)
     fit = study.command.replace("separatrix curve", "separatrix fit", 1)
-    say(f"Next: {fit or 'separatrix fit ' + shlex.quote(study.source)}")
+    output.say(f"Next: {fit or 'separatrix fit ' + shlex.quote(study.source)}")
 
 
 def _cell(value: float, metric: str, least: bool) -> str:
@@ -290,17 +289,25 @@ def print_clusters(
     """
     from separatrix.study.cluster.result import cluster_grid
 
-    print_messages([text for text in study.messages if text not in announced], study.warnings)
-    print_lines([study.verdict.summary])
+    output.print_messages(
+        [text for text in study.messages if text not in announced], study.warnings
+    )
+    output.print_lines([study.verdict.summary])
     grid = cluster_grid(study)
-    columns = [OutputColumn(head, right=j not in grid.left) for j, head in enumerate(grid.heads)]
-    print_table(columns, grid.lines)
-    print_lines([study.reason, f"Certificate: {study.certificate}"])
-    model = None if study.hierarchical else place / MODEL
-    files = [MODEL, REPORT, RESULT] if folder else [MODEL, REPORT, ASSIGNMENTS, RESULT]
+    columns = [
+        output.OutputColumn(head, right=j not in grid.left) for j, head in enumerate(grid.heads)
+    ]
+    output.print_table(columns, grid.lines)
+    output.print_lines([study.reason, f"Certificate: {study.certificate}"])
+    model = None if study.hierarchical else place / places.MODEL
+    files = (
+        [places.MODEL, places.REPORT, places.RESULT]
+        if folder
+        else [places.MODEL, places.REPORT, places.ASSIGNMENTS, places.RESULT]
+    )
     if folder:
-        print_lines([f"The workers wrote the cluster of every row to {folder}"])
-    print_next(files, place, model, python)
+        output.print_lines([f"The workers wrote the cluster of every row to {folder}"])
+    output.print_next(files, place, model, python)
 
 
 # Assignments of clusters

@@ -18,10 +18,8 @@ from typing import Any
 
 import click
 
+from separatrix.cli import options, output, places
 from separatrix.cli.failure import SCHEMA_VERSION, GateFailed
-from separatrix.cli.options import was_given
-from separatrix.cli.output import OutputColumn, print_json, print_table, say
-from separatrix.cli.places import MODEL, REPORT, RESULT, ready
 from separatrix.messages import InputError
 
 
@@ -35,21 +33,21 @@ def fit_targets(
         raise InputError(
             "moments have one target.", file=table, remedy="Leave --target out, or give the table."
         )
-    ready(place).mkdir(exist_ok=True)
+    places.ready(place).mkdir(exist_ok=True)
     studies: dict[str, Any] = {}
     failed: list[str] = []
     for name, folder in zip(targets, folders_of(targets), strict=True):
-        say(f"Target {name}, {len(studies) + 1} of {len(targets)}", quiet=as_json)
+        output.say(f"Target {name}, {len(studies) + 1} of {len(targets)}", quiet=as_json)
         others = [other for other in targets if other != name]
         try:
             _run(context, table, name, others, place / folder, as_json)
         except GateFailed as gate:
             failed.append(f"{name}: {gate}")
-        studies[name] = _summarize(place / folder / RESULT, folder)
+        studies[name] = _summarize(place / folder / places.RESULT, folder)
     document = {"targets": studies}
     _write(document, place)
     if as_json:
-        print_json({**document, "directory": str(place), "failed": failed})
+        output.print_json({**document, "directory": str(place), "failed": failed})
         context.exit(1 if failed else 0)
     _print(studies, place)
     if failed:
@@ -69,9 +67,13 @@ def folders_of(targets: Sequence[str]) -> list[str]:
 def studies_in(model: str) -> dict[str, Path]:
     """The directory of each target's study, where ``fit`` was given several; else nothing."""
     place = Path(model)
-    if not place.is_dir() or (place / MODEL).exists() or not (place / RESULT).is_file():
+    if (
+        not place.is_dir()
+        or (place / places.MODEL).exists()
+        or not (place / places.RESULT).is_file()
+    ):
         return {}
-    document = json.loads((place / RESULT).read_text(encoding="utf-8"))
+    document = json.loads((place / places.RESULT).read_text(encoding="utf-8"))
     return {name: place / each["directory"] for name, each in document.get("targets", {}).items()}
 
 
@@ -83,7 +85,7 @@ def _run(
     words += [word for other in others for word in ("--kind", f"{other}=ignore")]
     for option in context.command.params:
         name = option.name or ""
-        if not isinstance(option, click.Option) or not was_given(context, name):
+        if not isinstance(option, click.Option) or not options.was_given(context, name):
             continue
         if name in ("targets", "out"):
             continue
@@ -115,18 +117,21 @@ def _write(document: dict[str, Any], place: Path) -> None:
     from separatrix.storage.files import write_text
 
     text = json.dumps({"schema_version": SCHEMA_VERSION, **document}, ensure_ascii=False, indent=2)
-    write_text(place / RESULT, text + "\n")
-    write_targets(document["targets"], place / REPORT)
+    write_text(place / places.RESULT, text + "\n")
+    write_targets(document["targets"], place / places.REPORT)
 
 
 def _print(studies: dict[str, Any], place: Path) -> None:
     from separatrix.report.targets import leading_score
 
-    heads = [OutputColumn(head) for head in ("target", "model", "on the test set", "baseline")]
+    heads = [
+        output.OutputColumn(head) for head in ("target", "model", "on the test set", "baseline")
+    ]
     rows = [
         [name, study["winner"], leading_score(study["test"]), leading_score(study["baseline_test"])]
         for name, study in studies.items()
     ]
-    print_table(heads, rows)
-    say(f"Wrote {REPORT} and {RESULT} to {place}/, and a study of each target beside them.")
-    say(f"Next: separatrix predict {place} NEW.csv")
+    output.print_table(heads, rows)
+    files = f"{places.REPORT} and {places.RESULT}"
+    output.say(f"Wrote {files} to {place}/, and a study of each target beside them.")
+    output.say(f"Next: separatrix predict {place} NEW.csv")

@@ -1,19 +1,21 @@
-"""``separatrix export``, ``report`` and ``verify``: what is done with a stored model."""
+"""``separatrix export``, ``report``, ``verify``; ``summarize`` and ``merge``: what is stored."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from separatrix.cli import options, output, places
 from separatrix.cli.failure import GateFailed
-from separatrix.cli.options import as_written, json_option, level_option, table_at, text_options
-from separatrix.cli.output import print_json, say
-from separatrix.cli.places import MODEL, REPORT, ready_file
 from separatrix.messages import InputError
+
+if TYPE_CHECKING:
+    from separatrix.storage import StoredMoments
 
 
 @click.command(short_help="Write a stored model as SQL, Python, JSON or ONNX.")
@@ -58,8 +60,8 @@ from separatrix.messages import InputError
     metavar="TABLE",
     help="Check on the rows of this table, instead of rows made up from the model's columns.",
 )
-@level_option
-@json_option
+@options.level_option
+@options.json_option
 def export(
     model: Path,
     to: str,
@@ -84,7 +86,7 @@ def export(
       separatrix export wine-separatrix --to python --out wines.py
     """
     if out is not None:
-        ready_file(out)
+        places.ready_file(out)
     elif to == "onnx" and not as_json:
         raise InputError("An ONNX graph is not text.", remedy="Name a file: --out model.onnx")
     from separatrix.export.check import CheckFailed
@@ -99,14 +101,14 @@ def export(
             table=table,
             ids=ids,
             level=level,
-            rows=None if rows is None else table_at(rows),
+            rows=None if rows is None else options.table_at(rows),
         )
     except CheckFailed as failed:
         raise GateFailed(str(failed)) from failed
     if out is not None:
         program.write(out)
     if as_json:
-        print_json(
+        output.print_json(
             {"model": str(file), "out": None if out is None else str(out)} | program.document()
         )
         return
@@ -115,27 +117,27 @@ def export(
     else:
         click.echo(str(out))
     for note in program.notes:
-        say(f"! {note}")
-    say(f"· {str(program.check)[:1].upper()}{str(program.check)[1:]}.")
+        output.say(f"! {note}")
+    output.say(f"· {str(program.check)[:1].upper()}{str(program.check)[1:]}.")
 
 
 def _model_file(model: Path) -> Path:
     """The model file itself, of a directory the one in it."""
     if not model.is_dir():
         return model
-    if not (model / MODEL).exists():
+    if not (model / places.MODEL).exists():
         raise InputError(
-            f"contains no {MODEL}.",
+            f"contains no {places.MODEL}.",
             file=str(model),
             remedy="Name the directory that separatrix fit or cluster wrote, or the file.",
         )
-    return model / MODEL
+    return model / places.MODEL
 
 
 @click.command(short_help="Rebuild the report of a stored model.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="HTML file to write.")
-@json_option
+@options.json_option
 def report(model: Path, out: Path | None, as_json: bool) -> None:
     """Write the report of MODEL, a model.sx file or the directory that contains it.
 
@@ -144,8 +146,8 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
       separatrix report diabetes-separatrix
       separatrix report diabetes-separatrix/model.sx --out page.html
     """
-    file = model / MODEL if model.is_dir() else model
-    page = ready_file(file.with_name(REPORT) if out is None else out)
+    file = model / places.MODEL if model.is_dir() else model
+    page = places.ready_file(file.with_name(places.REPORT) if out is None else out)
     from separatrix.report import write, write_clusters
     from separatrix.storage import load, load_study
     from separatrix.study.cluster.result import ClusterStudy
@@ -171,10 +173,10 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
             remedy="Write it again with separatrix fit or cluster.",
         ) from problem
     if as_json:
-        print_json({"report": str(page)})
+        output.print_json({"report": str(page)})
     else:
         click.echo(str(page))
-        say("Open it in any browser; it needs no network.")
+        output.say("Open it in any browser; it needs no network.")
 
 
 @click.command(short_help="Recompute the certificate of a stored model.")
@@ -182,8 +184,8 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
 @click.argument("table")
 @click.option("--target", metavar="COLUMN", help="Target, where the model was fitted to arrays.")
 @click.option("--weight", metavar="COLUMN", help="Weights, where the model was fitted to arrays.")
-@text_options
-@json_option
+@options.text_options
+@options.json_option
 def verify(
     model: Path,
     table: str,
@@ -207,13 +209,136 @@ def verify(
     from separatrix.rows.notations import text_options as checked
     from separatrix.verification.verify import verify_with
 
-    text = checked(**as_written(written))
+    text = checked(**options.as_written(written))
     with progress(quiet=as_json) as listener:
         verification = verify_with(
-            model, table_at(table), target, weight=weight, text=text, progress=listener
+            model, options.table_at(table), target, weight=weight, text=text, progress=listener
         )
     if as_json:
-        print_json(verification.document())
+        output.print_json(verification.document())
     else:
         click.echo(str(verification))
     return 0 if verification.holds else 1
+
+
+# -------------------------------------------------------------------------------------------------
+# ``separatrix summarize`` and ``merge``: tables as moments, which add up.
+
+
+min_rows_option = click.option(
+    "--min-rows",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Refuse sums over fewer rows: of a part, a class, a level, a pair of levels.",
+)
+
+
+@click.command(short_help="Reduce a table to moments that can be merged and fitted.")
+@click.argument("table")
+@click.option("--target", metavar="COLUMN", required=True, help="The column to predict.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
+@options.split_options
+@options.reading_options
+@options.cluster_option
+@min_rows_option
+@options.json_option
+def summarize(
+    table: str,
+    target: str,
+    out: Path,
+    min_rows: int,
+    as_json: bool,
+    seed: int,
+    test: float,
+    folds: int,
+    **reading: Any,
+) -> None:
+    """Read TABLE once and store its moments by fold, and by class where the target has classes.
+
+    Sums over few rows can disclose them: --min-rows refuses to store any.
+
+    \b
+    Try:
+      separatrix summarize sample:diabetes --target progression -o a.moments
+      separatrix summarize sample:wine --target cultivar --min-rows 5 -o b.moments
+      separatrix fit a.moments
+    """
+    out = places.ready_file(out)
+    rows = options.scan_table(table, target, **reading)
+    from separatrix.rows.parts import Parts
+    from separatrix.storage import save_moments
+    from separatrix.storage import summarize as summarized
+    from separatrix.study.tasks import CLASSIFICATION, refuse_many_classes
+
+    stored = summarized(rows, Parts(seed, test, folds), min_rows=min_rows)
+    n_classes, n = len(classes_of(stored)), sum(stored.counts.values())
+    many = refuse_many_classes(n_classes, n, stored.schema.targets[0], CLASSIFICATION)
+    save_moments(stored, out)
+    counts = {str(part): count for part, count in sorted(stored.counts.items())}
+    if as_json:
+        about: dict[str, Any] = {"rows": sum(counts.values()), "parts": counts}
+        about |= {"classes": classes_of(stored), "min_rows": min_rows}
+        output.print_json({"moments": str(out), **about, **options.travel_document(rows)})
+        return
+    for note in (*rows.notes, *many, *options.describe_travel(rows)):
+        output.say(f"· {options.with_flags(note)}")
+    click.echo(str(out))
+    file = shlex.quote(str(out))
+    output.say(
+        f"Next: separatrix fit {file}, or separatrix merge {file} OTHER.moments -o ALL.moments"
+    )
+
+
+def classes_of(stored: StoredMoments) -> dict[str, int]:
+    """Rows by class; none of a numeric target."""
+    values: dict[str, int] = {}
+    for _, level, moments in stored.cells():
+        if level is not None:
+            values[level] = values.get(level, 0) + moments.count
+    return dict(sorted(values.items()))
+
+
+@click.command(short_help="Merge the moments of several tables.")
+@click.argument("files", nargs=-1, required=True)
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
+@min_rows_option
+@options.json_option
+def merge(files: tuple[str, ...], out: Path, min_rows: int, as_json: bool) -> None:
+    """Merge the moments in FILES: their sum is the moments of all rows.
+
+    \b
+    Try:
+      separatrix merge a.moments b.moments -o ab.moments
+      separatrix fit ab.moments
+    """
+    out = places.ready_file(out)
+    from separatrix.storage import load_moments, save_moments
+
+    total = _check_stored(files[0], load_moments(files[0]), min_rows)
+    for file in files[1:]:
+        other = _check_stored(file, load_moments(file), min_rows)
+        try:
+            total = total + other
+        except InputError as problem:
+            what = f"{files[0]} (first) and {file} (second): {problem.what}"
+            raise InputError(what, remedy=problem.remedy) from problem
+    total.require_rows(min_rows)
+    save_moments(total, out)
+    rows = sum(total.counts.values())
+    if as_json:
+        output.print_json({"moments": str(out), "rows": rows, "files": list(files)})
+        return
+    click.echo(str(out))
+    tables = f"{len(files)} table{'s' * (len(files) > 1)}"
+    output.say(f"{rows} rows of {tables}. Next: separatrix fit {shlex.quote(str(out))}")
+
+
+def _check_stored(file: str, stored: StoredMoments, least: int) -> StoredMoments:
+    """The moments of a file, none of which is a sum over fewer rows."""
+    try:
+        stored.require_rows(least)
+    except InputError as problem:
+        raise InputError(problem.what, file=file, remedy=problem.remedy) from problem
+    return stored
