@@ -9,76 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from separatrix import pictures
 from separatrix.arrays import Floats, NDArray
 from separatrix.estimators.inference import Inference
 from separatrix.formatting import plural, score_info
 from separatrix.messages import InputError
-from separatrix.pictures import (
-    CalibrationDisplay,
-    CategoryCoverageDisplay,
-    ClusterProfileDisplay,
-    ClusterProjectionDisplay,
-    CoefficientDisplay,
-    ColumnDistributionDisplay,
-    ConfusionMatrixDisplay,
-    CorrelationDisplay,
-    CoverageDisplay,
-    CoverageRiskDisplay,
-    CrossValidationDisplay,
-    DecisionBoundaryDisplay,
-    DendrogramDisplay,
-    Display,
-    DistanceConcentrationDisplay,
-    DualCoefficientDisplay,
-    ElbowDisplay,
-    GeneralizationGapDisplay,
-    LearningCurveDisplay,
-    LeverageDisplay,
-    LogOddsDisplay,
-    MarginDisplay,
-    NeighborCountDisplay,
-    OneVsRestRocDisplay,
-    PairwiseDisplay,
-    PartialDependenceDisplay,
-    PermutationImportanceDisplay,
-    PITDisplay,
-    PrecisionRecallDisplay,
-    PredictedActualDisplay,
-    PredictiveBandDisplay,
-    PredictiveIntervalDisplay,
-    QuantileQuantileDisplay,
-    RegularizationPathDisplay,
-    RelevanceDisplay,
-    ResidualDisplay,
-    RocDisplay,
-    ScaleLocationDisplay,
-    SetSizeDisplay,
-    SignedDistanceDisplay,
-    SilhouetteDisplay,
-    StandardizedResidualDisplay,
-    SupportVectorDisplay,
-    SVMPathDisplay,
-    ValidationCurveDisplay,
-)
+from separatrix.pictures.display import Display
 from separatrix.probability.decision_surface import DecisionFunctionSurface
 from separatrix.probability.roc import RocCurve, roc_curve
 from separatrix.report.tables import column_spreads, fold_interval, shown_check
 from separatrix.rows.schema import unit_weights
+from separatrix.study import findings, result
 from separatrix.study.candidates import display_name
 from separatrix.study.cluster.result import ClusterStudy, standardized_levels
 from separatrix.study.description import NeighborSearch, RegularizationPath, SVMSearch
-from separatrix.study.findings import chosen_by, counterpart, is_baseline, winner_of
-from separatrix.study.result import (
-    ColumnDistribution,
-    ColumnImportance,
-    Margins,
-    PartialDependence,
-    Predictions,
-    PredictiveBand,
-    PredictiveCheck,
-    Study,
-    TrainingRows,
-)
 from separatrix.study.summary import best_first
 
 __all__ = [
@@ -127,7 +71,12 @@ class Gallery:
 def lift_headline(galleries: dict[str, Gallery]) -> None:
     """Take what is seen first out of its part of the page: how near, how often right."""
     first = galleries["headline"] = Gallery()
-    seen = (PredictedActualDisplay, ConfusionMatrixDisplay, RocDisplay, OneVsRestRocDisplay)
+    seen = (
+        pictures.PredictedActualDisplay,
+        pictures.ConfusionMatrixDisplay,
+        pictures.RocDisplay,
+        pictures.OneVsRestRocDisplay,
+    )
     for name in ("test", "diagnostics"):
         here = galleries[name].pictures
         first.pictures += [picture for picture in here if isinstance(picture, seen)]
@@ -147,7 +96,7 @@ def row_labels(rows: Any, names: Mapping[int, str]) -> list[str] | None:
 # Cross-validation, test scores and learning curve.
 
 
-def comparison(study: Study) -> Gallery:
+def comparison(study: result.Study) -> Gallery:
     """The folds of every candidate."""
     gallery = Gallery()
     entries = [e for e in best_first(study.leaderboard) if len(e.folds)]
@@ -156,13 +105,15 @@ def comparison(study: Study) -> Gallery:
         scores = [np.asarray(e.folds, dtype=float) for e in entries]
         winner = display_name(study.winner)
         metric, pooled = entries[0].metric, [e.mean for e in entries]
-        gallery.pictures.append(CrossValidationDisplay(names, scores, metric, winner, pooled))
+        gallery.pictures.append(
+            pictures.CrossValidationDisplay(names, scores, metric, winner, pooled)
+        )
     return gallery
 
 
-def test_scores(study: Study) -> Gallery:
+def test_scores(study: result.Study) -> Gallery:
     """The metric of the leaderboard on each part; predicted against actual test rows."""
-    gallery, entry, chosen_score = Gallery(), winner_of(study), chosen_by(study)
+    gallery, entry, chosen_score = Gallery(), findings.winner_of(study), findings.chosen_by(study)
     if entry is None or chosen_score is None:
         return gallery
     low, high = fold_interval(entry)
@@ -173,27 +124,27 @@ def test_scores(study: Study) -> Gallery:
     trained = _training_score(study, entry.metric)
     if math.isfinite(trained):
         parts.insert(0, ("training", trained, math.nan, math.nan))
-    base = counterpart(study, chosen_score.metric)
+    base = findings.counterpart(study, chosen_score.metric)
     if base is not None:
         parts.append(("baseline on test", base.value, base.low, base.high))
     names, values, lows, highs = zip(*parts, strict=True)
     muted = ("baseline on test",)
     gallery.pictures.append(
-        GeneralizationGapDisplay(names, values, lows, highs, entry.metric, muted)
+        pictures.GeneralizationGapDisplay(names, values, lows, highs, entry.metric, muted)
     )
     test = study.test_predictions
-    if test is not None and study.task == "regression" and not is_baseline(study.winner):
+    if test is not None and study.task == "regression" and not findings.is_baseline(study.winner):
         rows = row_labels(test.rows, study.row_names)
         display = next((d.display for d in study.distributions if d.column == study.target), "")
         gallery.add(
-            lambda: PredictedActualDisplay.from_predictions(
+            lambda: pictures.PredictedActualDisplay.from_predictions(
                 test.truth, test.predicted, row_labels=rows, max_points=MANY, display=display
             )
         )
     return gallery
 
 
-def _training_score(study: Study, metric: str) -> float:
+def _training_score(study: result.Study, metric: str) -> float:
     """The metric on the training rows; NaN where they are not stored."""
     part, known = study.training, score_info(metric).short
     if part is None or part.predicted is None:
@@ -220,7 +171,7 @@ def _training_score(study: Study, metric: str) -> float:
     return scores.get(known, math.nan)
 
 
-def _log_loss(study: Study, w: Floats) -> float:
+def _log_loss(study: result.Study, w: Floats) -> float:
     """−mean ln p of the true class, on the training rows."""
     part = study.training
     if part is None or part.probabilities is None:
@@ -231,13 +182,13 @@ def _log_loss(study: Study, w: Floats) -> float:
     return float(-np.average(np.log(np.maximum(of_true_class, np.finfo(float).eps)), weights=w))
 
 
-def learning(study: Study) -> Gallery:
+def learning(study: result.Study) -> Gallery:
     """Error against the number of training rows."""
     gallery, curve = Gallery(), study.learning_curve
     if curve is not None and len(curve.sizes) > 1:
         sizes = np.asarray(curve.sizes, dtype=float)
         gallery.pictures.append(
-            LearningCurveDisplay(sizes, curve.train, curve.validation, curve.metric)
+            pictures.LearningCurveDisplay(sizes, curve.train, curve.validation, curve.metric)
         )
     return gallery
 
@@ -246,10 +197,10 @@ def learning(study: Study) -> Gallery:
 # Residuals of a regression.
 
 
-def regression(study: Study) -> Gallery:
+def regression(study: result.Study) -> Gallery:
     """Residuals of the training rows (of the test rows where those are all there is)."""
     gallery, part, test = Gallery(), study.training, study.test_predictions
-    plain = is_baseline(study.winner) or study.description.evidence is not None
+    plain = findings.is_baseline(study.winner) or study.description.evidence is not None
     inference = None if plain else study.description.inference
     truth: Any
     if part is not None and part.predicted is not None:
@@ -265,9 +216,11 @@ def regression(study: Study) -> Gallery:
         return gallery
     names = row_labels(rows, study.row_names)
     gallery.pictures += [
-        ResidualDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
-        QuantileQuantileDisplay.from_predictions(y, fitted, row_labels=names),
-        ScaleLocationDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
+        pictures.ResidualDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
+        pictures.QuantileQuantileDisplay.from_predictions(y, fitted, row_labels=names),
+        pictures.ScaleLocationDisplay.from_predictions(
+            y, fitted, row_labels=names, max_points=MANY
+        ),
     ]
     gallery.add(lambda: _leverage(inference, part, y - fitted, names, study.n_train))
     return gallery
@@ -275,11 +228,11 @@ def regression(study: Study) -> Gallery:
 
 def _leverage(
     inference: Inference | None,
-    part: TrainingRows | None,
+    part: result.TrainingRows | None,
     residuals: Floats,
     names: list[str] | None,
     total: int,
-) -> LeverageDisplay:
+) -> pictures.LeverageDisplay:
     """From the stored leverages of a least squares model."""
     if inference is None or inference.intervals is None:
         raise InputError("Leverage is defined for least squares, not for this model.")
@@ -288,7 +241,7 @@ def _leverage(
     scaled = residuals if part.w is None else residuals * np.sqrt(part.w)
     # Leverages of all rows add up to the rank; those of a selection do not.
     count = None if residuals.size == total else inference.estimates.size + 1
-    return LeverageDisplay.from_fit(
+    return pictures.LeverageDisplay.from_fit(
         scaled, part.leverage, inference.sigma, count, row_labels=names, max_points=MANY
     )
 
@@ -297,12 +250,12 @@ def _leverage(
 # Coefficients of a linear model: with intervals, along the penalty, and the error there.
 
 
-def coefficients(study: Study) -> Gallery:
+def coefficients(study: result.Study) -> Gallery:
     """Coefficients with intervals, the path over the penalty, and the error along it."""
     gallery, model = Gallery(), study.description
     scale = None if study.training is None else study.training.scale
     inference = model.inference
-    if inference is not None and is_baseline(study.winner):
+    if inference is not None and findings.is_baseline(study.winner):
         return gallery
     if inference is not None and inference.estimates.size:
         if scale is None:
@@ -314,12 +267,12 @@ def coefficients(study: Study) -> Gallery:
         gallery.add(lambda: _path(study, path, inference, scale))
     if path is not None and path.errors is not None:
         errors = path.errors
-        gallery.add(lambda: ValidationCurveDisplay(path.alphas, errors, path.alpha))
+        gallery.add(lambda: pictures.ValidationCurveDisplay(path.alphas, errors, path.alpha))
     return gallery
 
 
 def _finite(
-    study: Study, inference: Inference, scale: Floats | None
+    study: result.Study, inference: Inference, scale: Floats | None
 ) -> tuple[Inference, Floats | None]:
     """Without the terms that have no finite estimate."""
     odds = study.description.odds
@@ -335,24 +288,28 @@ def _finite(
     ] if fits and scale is not None else None
 
 
-def _unit(study: Study) -> str:
+def _unit(study: result.Study) -> str:
     """What a coefficient changes."""
     if study.task != "classification":
         return "prediction"
     return "log odds" if study.description.log_odds else "score"
 
 
-def _coefficients(inference: Inference, scale: Floats | None, unit: str) -> CoefficientDisplay:
+def _coefficients(
+    inference: Inference, scale: Floats | None, unit: str
+) -> pictures.CoefficientDisplay:
     """Per standard deviation; in standard errors where that is not known; never in mixed units."""
     if scale is not None and scale.size == inference.estimates.size:
         axis = f"change of the {unit} per standard deviation"
-        return CoefficientDisplay(
+        return pictures.CoefficientDisplay(
             inference.names, inference.estimates, inference.intervals, scale, axis_label=axis
         )
     if inference.standard_errors is None or not (inference.standard_errors > 0).any():
-        return CoefficientDisplay(inference.names, inference.estimates, inference.intervals)
+        return pictures.CoefficientDisplay(
+            inference.names, inference.estimates, inference.intervals
+        )
     errors = np.where(inference.standard_errors > 0, inference.standard_errors, np.inf)
-    return CoefficientDisplay(
+    return pictures.CoefficientDisplay(
         inference.names,
         inference.estimates,
         inference.intervals,
@@ -362,17 +319,19 @@ def _coefficients(inference: Inference, scale: Floats | None, unit: str) -> Coef
 
 
 def _path(
-    study: Study, path: RegularizationPath, inference: Inference, scale: Floats | None
-) -> RegularizationPathDisplay:
+    study: result.Study, path: RegularizationPath, inference: Inference, scale: Floats | None
+) -> pictures.RegularizationPathDisplay:
     """The model's own path; for a model without penalty that of ridge, with the model beside it."""
     scale = _fitting(scale, study, path.coefs.shape[1])
     if path is not study.ridge_path:
-        return RegularizationPathDisplay(
+        return pictures.RegularizationPathDisplay(
             path.alphas, path.coefs, inference.names, path.alpha, scale=scale
         )
     linear = study.winner == "linear"
-    called = RegularizationPathDisplay.reference_name if linear else display_name(study.winner)
-    return RegularizationPathDisplay(
+    called = (
+        pictures.RegularizationPathDisplay.reference_name if linear else display_name(study.winner)
+    )
+    return pictures.RegularizationPathDisplay(
         path.alphas,
         path.coefs,
         inference.names,
@@ -382,7 +341,7 @@ def _path(
     )
 
 
-def _fitting(scale: Floats | None, study: Study, count: int) -> Floats | None:
+def _fitting(scale: Floats | None, study: result.Study, count: int) -> Floats | None:
     """The deviations of the design, if these are they; else those that the model knows."""
     for known in (scale, study.description.scale):
         if known is not None and known.size == count:
@@ -390,7 +349,7 @@ def _fitting(scale: Floats | None, study: Study, count: int) -> Floats | None:
     return None
 
 
-def _scale_by_name(study: Study, names: tuple[str, ...]) -> Floats | None:
+def _scale_by_name(study: result.Study, names: tuple[str, ...]) -> Floats | None:
     """Standard deviations from the profile of the table, if every term is a column or a level."""
     deviation: dict[str, float] = {}
     for column in study.columns:
@@ -410,7 +369,7 @@ def _scale_by_name(study: Study, names: tuple[str, ...]) -> Floats | None:
 Texts = NDArray[np.str_]
 
 
-def classification(study: Study) -> Gallery:
+def classification(study: result.Study) -> Gallery:
     """Confusion matrix, decision boundary, ROC and precision–recall curves, margins."""
     gallery, test = Gallery(), study.test_predictions
     if test is None:
@@ -427,7 +386,7 @@ def classification(study: Study) -> Gallery:
         gallery.missing.append(f"A confusion matrix of {len(labels)} classes is too large to read.")
     else:
         gallery.add(
-            lambda: ConfusionMatrixDisplay.from_predictions(
+            lambda: pictures.ConfusionMatrixDisplay.from_predictions(
                 truth, called, labels=labels, reject_label=reject
             )
         )
@@ -446,25 +405,27 @@ def classification(study: Study) -> Gallery:
     return gallery
 
 
-def _draw_ranking(study: Study, test: Predictions, labels: list[str], gallery: Gallery) -> None:
+def _draw_ranking(
+    study: result.Study, test: result.Predictions, labels: list[str], gallery: Gallery
+) -> None:
     """Curves over the threshold of the score."""
     if len(labels) == 2 and np.ptp(_single(test)) > 0:
         gallery.add(lambda: _roc(study, test, labels[1]))
         gallery.add(
-            lambda: PrecisionRecallDisplay.from_predictions(
+            lambda: pictures.PrecisionRecallDisplay.from_predictions(
                 _texts(test.truth), _single(test), positive=labels[1], sample_weight=test.w
             )
         )
     scores = test.scores if test.probabilities is None else test.probabilities
     if len(labels) > 2 and np.ptp(np.asarray(scores)) > 0:
         gallery.add(
-            lambda: OneVsRestRocDisplay.from_predictions(
+            lambda: pictures.OneVsRestRocDisplay.from_predictions(
                 test.truth, scores, labels, sample_weight=test.w
             )
         )
 
 
-def probabilities(study: Study) -> Gallery:
+def probabilities(study: result.Study) -> Gallery:
     """Calibration, and risk against coverage."""
     gallery, test = Gallery(), study.test_predictions
     if test is None or test.probabilities is None:
@@ -475,15 +436,17 @@ def probabilities(study: Study) -> Gallery:
         return gallery
     truth, p, labels = _texts(test.truth), test.probabilities, _labels(study, test)
     gallery.add(
-        lambda: CalibrationDisplay.from_probabilities(truth, p, labels, sample_weight=test.w)
+        lambda: pictures.CalibrationDisplay.from_probabilities(
+            truth, p, labels, sample_weight=test.w
+        )
     )
     gallery.add(lambda: _coverage(study, test, labels))
     return gallery
 
 
-def _coverage(study: Study, test: Predictions, labels: list[str]) -> Display:
+def _coverage(study: result.Study, test: result.Predictions, labels: list[str]) -> Display:
     costs = None if study.decision is None else study.decision.costs
-    picture = CoverageRiskDisplay.from_predictions(
+    picture = pictures.CoverageRiskDisplay.from_predictions(
         test.truth, test.probabilities, labels, costs=costs, sample_weight=test.w
     )
     if not picture.curve.risk.any():
@@ -493,7 +456,7 @@ def _coverage(study: Study, test: Predictions, labels: list[str]) -> Display:
     return picture
 
 
-def _labels(study: Study, test: Predictions) -> list[str]:
+def _labels(study: result.Study, test: result.Predictions) -> list[str]:
     """The classes in order; those in the predictions where the study names none."""
     if study.classes:
         return list(study.classes)
@@ -504,7 +467,7 @@ def _texts(labels: object) -> Texts:
     return np.array([str(v) for v in np.asarray(labels).tolist()])
 
 
-def _boundary(study: Study) -> Display:
+def _boundary(study: result.Study) -> Display:
     if study.decision_surface is None:
         raise InputError(
             "The decision boundary is drawn for 2 to 10 classes and two numeric columns that vary."
@@ -516,10 +479,10 @@ def _boundary(study: Study) -> Display:
             f"predicts what it does for the whole row in only {100 * agreement:.0f} % of "
             f"{plural(len(study.decision_surface.dots), 'test row')}."
         )
-    return DecisionBoundaryDisplay(study.decision_surface, MANY)
+    return pictures.DecisionBoundaryDisplay(study.decision_surface, MANY)
 
 
-def _margins(study: Study, test: Predictions, labels: list[str]) -> Display:
+def _margins(study: result.Study, test: result.Predictions, labels: list[str]) -> Display:
     """Distances to the boundary of a linear model, log odds of any other."""
     model = study.description
     coef = None if model.wrapped else model.coefficients
@@ -527,13 +490,15 @@ def _margins(study: Study, test: Predictions, labels: list[str]) -> Display:
         scale = None if study.training is None else study.training.scale
         if scale is not None and len(scale) != np.shape(coef)[-1]:
             scale = None
-        return SignedDistanceDisplay.from_scores(test.truth, test.scores, coef, labels, scale=scale)
+        return pictures.SignedDistanceDisplay.from_scores(
+            test.truth, test.scores, coef, labels, scale=scale
+        )
     if test.probabilities is None:
         raise InputError("Margins are drawn for linear models and for those with probabilities.")
-    return LogOddsDisplay.from_probabilities(test.truth, test.probabilities, labels)
+    return pictures.LogOddsDisplay.from_probabilities(test.truth, test.probabilities, labels)
 
 
-def _single(test: Predictions) -> Floats:
+def _single(test: result.Predictions) -> Floats:
     """One score per row, high for the second of two classes."""
     if test.scores is None:
         p = np.maximum(np.asarray(test.probabilities, dtype=float), np.finfo(float).tiny)
@@ -542,18 +507,20 @@ def _single(test: Predictions) -> Floats:
     return np.asarray(line[:, 0] if line.shape[1] == 1 else line[:, 1] - line[:, 0])
 
 
-def _roc(study: Study, test: Predictions, positive: str) -> RocDisplay:
+def _roc(study: result.Study, test: result.Predictions, positive: str) -> pictures.RocDisplay:
     """The curve of the test part over those of the folds; a fold of one class has none."""
 
-    def curve(part: Predictions) -> RocCurve:
+    def curve(part: result.Predictions) -> RocCurve:
         truth = [str(v) for v in part.truth]
         return roc_curve(truth, _single(part), positive=positive, sample_weight=part.w)
 
     both = [part for part in study.out_of_fold if len(np.unique(part.truth)) == 2]
-    return RocDisplay(curve(test), _threshold(test, positive), [curve(part) for part in both])
+    return pictures.RocDisplay(
+        curve(test), _threshold(test, positive), [curve(part) for part in both]
+    )
 
 
-def _threshold(test: Predictions, positive: str) -> float | None:
+def _threshold(test: result.Predictions, positive: str) -> float | None:
     """The score from which the model predicts the positive class; None where there is none.
 
     Calibration and costs move it from zero. With rejection there are two thresholds.
@@ -583,7 +550,7 @@ _METRICS = {
 }
 
 
-def columns(study: Study) -> Gallery:
+def columns(study: result.Study) -> Gallery:
     """Histogram of the target, and correlations; of other columns where no model makes use of them.
 
     Those that the model uses are drawn beside their partial dependence.
@@ -596,17 +563,19 @@ def columns(study: Study) -> Gallery:
     pairs = study.correlations
     if pairs is not None:
         gallery.add(
-            lambda: CorrelationDisplay(
+            lambda: pictures.CorrelationDisplay(
                 pairs.columns, pairs.matrix, pairs.n_columns + (study.target in pairs.columns)
             )
         )
     few = study.pairs
     if few is not None and np.isfinite(few.rows).all(axis=1).any():
-        gallery.add(lambda: PairwiseDisplay(few.columns, few.rows, few.codes, study.classes))
+        gallery.add(
+            lambda: pictures.PairwiseDisplay(few.columns, few.rows, few.codes, study.classes)
+        )
     return gallery
 
 
-def importance(study: Study) -> Gallery:
+def importance(study: result.Study) -> Gallery:
     """Permutation importance of the columns."""
     gallery, importances = Gallery(), study.importance
     if importances is not None:
@@ -614,7 +583,7 @@ def importance(study: Study) -> Gallery:
     return gallery
 
 
-def dependence(study: Study) -> Gallery:
+def dependence(study: result.Study) -> Gallery:
     """The leading columns: each in the data, and beside it what the model makes of it."""
     gallery = Gallery()
     known = {d.column: d for d in study.distributions if d.column != study.target}
@@ -627,8 +596,8 @@ def dependence(study: Study) -> Gallery:
     return gallery
 
 
-def _importance(column_importance: ColumnImportance) -> Display:
-    return PermutationImportanceDisplay.from_losses(
+def _importance(column_importance: result.ColumnImportance) -> Display:
+    return pictures.PermutationImportanceDisplay.from_losses(
         column_importance.columns,
         column_importance.increase,
         np.stack([column_importance.low, column_importance.high], axis=1),
@@ -639,8 +608,8 @@ def _importance(column_importance: ColumnImportance) -> Display:
     )
 
 
-def _dependence(partial_dependence: PartialDependence) -> Display:
-    return PartialDependenceDisplay(
+def _dependence(partial_dependence: result.PartialDependence) -> Display:
+    return pictures.PartialDependenceDisplay(
         partial_dependence.column,
         partial_dependence.levels or partial_dependence.values,
         partial_dependence.average,
@@ -652,8 +621,8 @@ def _dependence(partial_dependence: PartialDependence) -> Display:
     )
 
 
-def _distribution(column_distribution: ColumnDistribution, target: str) -> Display:
-    return ColumnDistributionDisplay(
+def _distribution(column_distribution: result.ColumnDistribution, target: str) -> Display:
+    return pictures.ColumnDistributionDisplay(
         column_distribution.column,
         column_distribution.counts,
         None if column_distribution.levels else column_distribution.edges,
@@ -672,7 +641,7 @@ def _distribution(column_distribution: ColumnDistribution, target: str) -> Displ
 # Pictures of support vector machines, nearest neighbors and Gaussian processes.
 
 
-def stored_rows(study: Study) -> Gallery:
+def stored_rows(study: result.Study) -> Gallery:
     """Path and margins of an SVM; error by number of neighbors; length scales of a process."""
     gallery, model = Gallery(), study.description
     regression = study.task == "regression"
@@ -693,7 +662,7 @@ def stored_rows(study: Study) -> Gallery:
             gallery.add(lambda: _distances(neighbors))
     if process is not None and process.names and not process.shared:
         gallery.add(
-            lambda: RelevanceDisplay(
+            lambda: pictures.RelevanceDisplay(
                 process.names,
                 process.length_scales,
                 process.intervals,
@@ -707,14 +676,14 @@ def _svm_path(svm_search: SVMSearch, *, regression: bool) -> Display:
     """RMSE of regression, log loss of classes."""
     scores = np.sqrt(svm_search.scores) if regression else svm_search.scores
     metric = "rmse" if regression else "log_loss"
-    return SVMPathDisplay(
+    return pictures.SVMPathDisplay(
         svm_search.Cs, svm_search.n_support, scores, svm_search.C, metric, svm_search.n_rows
     )
 
 
 def _neighbor_count(neighbor_search: NeighborSearch, *, regression: bool) -> Display:
     if not regression:
-        return NeighborCountDisplay(
+        return pictures.NeighborCountDisplay(
             neighbor_search.counts,
             neighbor_search.error,
             neighbor_search.standard_error,
@@ -724,7 +693,7 @@ def _neighbor_count(neighbor_search: NeighborSearch, *, regression: bool) -> Dis
     # √(e ± s) ≈ √e ± s / 2√e
     error = neighbor_search.standard_error / (2.0 * np.maximum(root, np.finfo(float).tiny))
     error = np.where(root > 0, error, 0.0)
-    return NeighborCountDisplay(
+    return pictures.NeighborCountDisplay(
         neighbor_search.counts, root, error, neighbor_search.n_neighbors, "rmse"
     )
 
@@ -732,23 +701,27 @@ def _neighbor_count(neighbor_search: NeighborSearch, *, regression: bool) -> Dis
 def _distances(neighbor_search: NeighborSearch) -> Display:
     from separatrix.distances.axioms import DistanceConcentration  # compiles
 
-    return DistanceConcentrationDisplay(
+    return pictures.DistanceConcentrationDisplay(
         DistanceConcentration(
             neighbor_search.distances, neighbor_search.spread, neighbor_search.nearest
         )
     )
 
 
-def _svm_margins(margins: Margins, labels: list[str], gallery: Gallery) -> None:
+def _svm_margins(margins: result.Margins, labels: list[str], gallery: Gallery) -> None:
     """Margins by class, support vectors on a plane, and dual coefficients of a binary SVM."""
     gallery.add(
-        lambda: MarginDisplay.from_predictions(margins.y, margins.scores, positive=labels[1])
+        lambda: pictures.MarginDisplay.from_predictions(
+            margins.y, margins.scores, positive=labels[1]
+        )
     )
     gallery.add(lambda: _support_vectors(margins, labels))
-    gallery.add(lambda: DualCoefficientDisplay(margins.alpha, margins.bound, margins.y, labels))
+    gallery.add(
+        lambda: pictures.DualCoefficientDisplay(margins.alpha, margins.bound, margins.y, labels)
+    )
 
 
-def _support_vectors(margins: Margins, labels: list[str]) -> Display:
+def _support_vectors(margins: result.Margins, labels: list[str]) -> Display:
     plane = margins.plane
     if plane is None:
         raise InputError("Margins are drawn where two numeric columns vary.")
@@ -760,7 +733,7 @@ def _support_vectors(margins: Margins, labels: list[str]) -> Display:
             f"{plural(len(margins.scores), 'training row')}."
         )
     codes = (margins.y == labels[1]).astype(np.intp)
-    return SupportVectorDisplay(plane, codes, labels, margins.alpha > 0, MANY)
+    return pictures.SupportVectorDisplay(plane, codes, labels, margins.alpha > 0, MANY)
 
 
 def _agreement(plane: DecisionFunctionSurface, scores: Floats) -> float:
@@ -776,7 +749,7 @@ def _agreement(plane: DecisionFunctionSurface, scores: Floats) -> float:
 # Predictive distributions: intervals of the test rows, and whether they hold what they promise.
 
 
-def uncertainty(study: Study) -> Gallery:
+def uncertainty(study: result.Study) -> Gallery:
     """Intervals of the test rows; coverage, F(y) and residuals of rows out of fold."""
     gallery, interval, test = Gallery(), study.uncertainty, study.test_predictions
     if interval is None:
@@ -788,7 +761,7 @@ def uncertainty(study: Study) -> Gallery:
         intervals = test.intervals
         display = next((c.display for c in study.columns if c.name == study.target), "")
         gallery.add(
-            lambda: PredictiveIntervalDisplay(
+            lambda: pictures.PredictiveIntervalDisplay(
                 test.truth,
                 test.predicted,
                 intervals,
@@ -804,13 +777,15 @@ def uncertainty(study: Study) -> Gallery:
         )
         return gallery
     gallery.add(lambda: _residuals(check, study.row_names))
-    gallery.add(lambda: CoverageDisplay.from_pit(check.pit, sample_weight=check.w))
-    gallery.add(lambda: PITDisplay.from_pit(check.pit, sample_weight=check.w))
+    gallery.add(lambda: pictures.CoverageDisplay.from_pit(check.pit, sample_weight=check.w))
+    gallery.add(lambda: pictures.PITDisplay.from_pit(check.pit, sample_weight=check.w))
     return gallery
 
 
-def _band(predictive_band: PredictiveBand, target: str, level: float) -> PredictiveBandDisplay:
-    return PredictiveBandDisplay(
+def _band(
+    predictive_band: result.PredictiveBand, target: str, level: float
+) -> pictures.PredictiveBandDisplay:
+    return pictures.PredictiveBandDisplay(
         predictive_band.x,
         predictive_band.mean,
         predictive_band.intervals,
@@ -824,9 +799,9 @@ def _band(predictive_band: PredictiveBand, target: str, level: float) -> Predict
 
 
 def _residuals(
-    predictive_check: PredictiveCheck, names: Mapping[int, str]
-) -> StandardizedResidualDisplay:
-    return StandardizedResidualDisplay(
+    predictive_check: result.PredictiveCheck, names: Mapping[int, str]
+) -> pictures.StandardizedResidualDisplay:
+    return pictures.StandardizedResidualDisplay(
         np.asarray(predictive_check.mean, dtype=float),
         np.asarray(predictive_check.residuals, dtype=float),
         row_labels(predictive_check.rows, names),
@@ -838,7 +813,7 @@ def _residuals(
 # Conformal sets: coverage by class and how many labels they hold.
 
 
-def draw_conformal(study: Study) -> Gallery:
+def draw_conformal(study: result.Study) -> Gallery:
     """Coverage by class, and sizes of sets; intervals have neither."""
     gallery, check = Gallery(), shown_check(study)
     if check is None or not check.sizes:
@@ -846,14 +821,14 @@ def draw_conformal(study: Study) -> Gallery:
     if check.by_class:
         scores = check.by_class.values()
         gallery.add(
-            lambda: CategoryCoverageDisplay(
+            lambda: pictures.CategoryCoverageDisplay(
                 tuple(check.by_class),
                 np.array([score.value for score in scores]),
                 np.array([[score.low, score.high] for score in scores]),
                 check.level,
             )
         )
-    gallery.add(lambda: SetSizeDisplay(np.array(check.sizes), check.level))
+    gallery.add(lambda: pictures.SetSizeDisplay(np.array(check.sizes), check.level))
     return gallery
 
 
@@ -870,9 +845,9 @@ def number_of_clusters(study: ClusterStudy) -> Gallery:
     if len(counts) > 1:
         within = np.array([trial.within_ss for trial in study.trials]) / (study.total_ss or 1.0)
         silhouettes = np.array([trial.silhouette for trial in study.trials])
-        gallery.add(lambda: ElbowDisplay(counts, within, silhouettes, study.k))
+        gallery.add(lambda: pictures.ElbowDisplay(counts, within, silhouettes, study.k))
     if isinstance(model, AgglomerativeClustering):
-        gallery.add(lambda: DendrogramDisplay.from_estimator(model))
+        gallery.add(lambda: pictures.DendrogramDisplay.from_estimator(model))
     return gallery
 
 
@@ -882,14 +857,14 @@ def profiles(study: ClusterStudy) -> Gallery:
     gallery.add(lambda: _profile(study))
     names = [str(cluster.number) for cluster in study.clusters]
     gallery.add(
-        lambda: ClusterProjectionDisplay(
+        lambda: pictures.ClusterProjectionDisplay(
             plotted.projection, plotted.clusters, names, plotted.names, MANY
         )
     )
     return gallery
 
 
-def _profile(study: ClusterStudy) -> ClusterProfileDisplay:
+def _profile(study: ClusterStudy) -> pictures.ClusterProfileDisplay:
     """Means of numeric columns, and proportions of levels, in standard deviations."""
     clusters = study.clusters
     rows = {
@@ -900,7 +875,7 @@ def _profile(study: ClusterStudy) -> ClusterProfileDisplay:
         rows[f"{column}: {level}"] = proportions
     if not rows:
         raise InputError("No column varies, so there is no picture of means.")
-    return ClusterProfileDisplay(
+    return pictures.ClusterProfileDisplay(
         np.nan_to_num(np.array(list(rows.values())).T),
         list(rows),
         [str(cluster.number) for cluster in clusters],
@@ -918,5 +893,5 @@ def silhouettes(study: ClusterStudy) -> Gallery:
     shape = Silhouette(
         plotted.silhouettes, plotted.clusters, clusters, means, plotted.neighbors, study.silhouette
     )
-    gallery.add(lambda: SilhouetteDisplay(shape))
+    gallery.add(lambda: pictures.SilhouetteDisplay(shape))
     return gallery

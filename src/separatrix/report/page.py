@@ -19,9 +19,8 @@ from separatrix.pictures.svg import to_svgs
 from separatrix.report import figures, tables, verdict
 from separatrix.report.figures import Gallery
 from separatrix.storage.files import write_text
+from separatrix.study import findings, result
 from separatrix.study.candidates import display_name
-from separatrix.study.findings import is_baseline, winner_of
-from separatrix.study.result import Study
 from separatrix.study.summary import label_of
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 _SHOWN_VERSIONS = ("separatrix", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 
-def render(study: Study) -> str:
+def render(study: result.Study) -> str:
     """The page as text. The same study gives the same bytes."""
     return render_template("page.html.j2", _context(study))
 
@@ -67,15 +66,15 @@ def _frame() -> dict[str, Any]:
     }
 
 
-def write(study: Study, path: str | os.PathLike[str]) -> None:
+def write(study: result.Study, path: str | os.PathLike[str]) -> None:
     """Write the page, whole or not at all."""
     write_text(path, render(study))
 
 
-def _context(study: Study) -> dict[str, Any]:
+def _context(study: result.Study) -> dict[str, Any]:
     """Everything that the template shows."""
-    baseline = is_baseline(study.winner)
-    winner = winner_of(study)
+    baseline = findings.is_baseline(study.winner)
+    winner = findings.winner_of(study)
     return {
         "study": study,
         "model": study.description,
@@ -131,7 +130,7 @@ def _context(study: Study) -> dict[str, Any]:
     }
 
 
-def _galleries(study: Study) -> dict[str, Gallery]:
+def _galleries(study: result.Study) -> dict[str, Gallery]:
     """The pictures of every part of the page."""
     classification = study.task == "classification"
     galleries = {
@@ -152,7 +151,7 @@ def _galleries(study: Study) -> dict[str, Gallery]:
     return galleries
 
 
-def _no_intervals(study: Study) -> str:
+def _no_intervals(study: result.Study) -> str:
     """Why coefficients come without intervals; of a classifier, with the one that has them."""
     inference = study.description.inference
     if inference is None or not inference.reason:
@@ -229,13 +228,13 @@ def break_after_underscores(name: str) -> Markup:
     return Markup("_<wbr>").join(escape(part) for part in name.split("_"))
 
 
-def commands(study: Study) -> list[tuple[str, str]]:
+def commands(study: result.Study) -> list[tuple[str, str]]:
     """Commands to predict new rows, and to create this report again."""
     typed = [("Predict new rows", "separatrix predict model.sx new.csv --out predicted.csv")]
     return [*typed, ("Create this report again", study.command)] if study.command else typed
 
 
-def python_code(study: Study) -> str:
+def python_code(study: result.Study) -> str:
     """The same in Python."""
     lines = [
         "import separatrix",
@@ -261,7 +260,7 @@ def python_code(study: Study) -> str:
     return "\n".join(lines)
 
 
-def _arguments(study: Study) -> str:
+def _arguments(study: result.Study) -> str:
     """Split, costs and cost of a rejection, as arguments."""
     text = f"seed={study.seed}, test={study.test_fraction:g}"
     if study.validation == "leave_one_out":

@@ -28,19 +28,9 @@ from separatrix.optimize.convex import Certificate
 from separatrix.pictures.predictive import level_text
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind, unit_weights
+from separatrix.study import findings, result
 from separatrix.study.candidates import display_name
 from separatrix.study.description import BinarySVMFit, ClassCoefficients, OddsRatios
-from separatrix.study.findings import counterpart
-from separatrix.study.result import (
-    CoverageCheck,
-    CrossValidatedScore,
-    Entry,
-    Nested,
-    RepeatedScore,
-    Score,
-    StreamRecord,
-    Study,
-)
 from separatrix.study.summary import best_first, label_of
 
 #: Measures of one class against the others.
@@ -151,7 +141,7 @@ def data_sentence(n: int, columns: tuple[ColumnProfile, ...], target: str = "") 
     )
 
 
-def leaderboard_table(study: Study) -> ReportTable:
+def leaderboard_table(study: result.Study) -> ReportTable:
     """Candidates with mean over the folds, 95 % interval, and tuned hyperparameters.
 
     Below them, fenced off, the reference, which is not a candidate.
@@ -182,7 +172,7 @@ def leaderboard_table(study: Study) -> ReportTable:
     return ReportTable((*heads, ("Tuned hyperparameters", False)), tuple(lines))
 
 
-def _secondary(entry: Entry, metric: str | None) -> tuple[Cell, ...]:
+def _secondary(entry: result.Entry, metric: str | None) -> tuple[Cell, ...]:
     """The secondary metric; an empty cell where only some candidates have it."""
     if metric is None:
         return ()
@@ -199,7 +189,7 @@ def _range(values: tuple[Any, ...]) -> str:
     return " to ".join(ends)
 
 
-def fold_interval(entry: Entry) -> tuple[float, float]:
+def fold_interval(entry: result.Entry) -> tuple[float, float]:
     """Mean ± 1.96 standard errors over the rows."""
     if not entry.folds or not math.isfinite(entry.standard_error):
         return math.nan, math.nan
@@ -211,12 +201,12 @@ def fold_interval(entry: Entry) -> tuple[float, float]:
     return low, min(high, 1.0) if known.is_rate else high
 
 
-def score_table(study: Study) -> ReportTable:
+def score_table(study: result.Study) -> ReportTable:
     """Scores on the test set, of the model and of the baseline."""
     lines = [
         Line(
             _score_name(study, score.metric),
-            (*score_cells(score), *score_cells(counterpart(study, score.metric))),
+            (*score_cells(score), *score_cells(findings.counterpart(study, score.metric))),
         )
         for score in study.test
     ]
@@ -224,13 +214,13 @@ def score_table(study: Study) -> ReportTable:
     return ReportTable((*heads, ("95 % interval", True)), tuple(lines))
 
 
-def _score_name(study: Study, metric: str) -> str:
+def _score_name(study: result.Study, metric: str) -> str:
     """A measure by name; of more than two classes F1 and AUC are means over them."""
     short = score_info(metric).short
     return f"{short}, mean over classes" if metric in MACRO and len(study.classes) > 2 else short
 
 
-def score_cells(score: Score | None) -> tuple[Cell, Cell]:
+def score_cells(score: result.Score | None) -> tuple[Cell, Cell]:
     """A score and its 95 % interval."""
     if score is None:
         return Cell("–", right=True), Cell("", right=True)
@@ -274,7 +264,7 @@ def list_warnings(texts: tuple[str, ...]) -> list[Warned]:
 # Tables of the chosen model: coefficients, odds ratios, binary SVMs, certificate.
 
 
-def coefficients_of(study: Study) -> ReportTable | None:
+def coefficients_of(study: result.Study) -> ReportTable | None:
     """The coefficients of a linear model that is not the baseline; None for any other."""
     model = study.description
     if model.inference is not None:
@@ -389,7 +379,7 @@ def _estimate(
     )
 
 
-def odds_table(study: Study) -> ReportTable | None:
+def odds_table(study: result.Study) -> ReportTable | None:
     """Coefficients of a logistic regression, and odds ratios e^b per unit and per deviation."""
     odds = study.description.odds
     if odds is None:
@@ -451,7 +441,7 @@ def _power(exponent: float) -> float:
     return math.exp(exponent) if exponent < 709 else math.inf
 
 
-def _deviations(study: Study, count: int) -> Floats:
+def _deviations(study: result.Study, count: int) -> Floats:
     """The standard deviation that belongs to each line of the odds ratios; NaN where not known."""
     coef, part = study.description.coefficients, study.training
     terms = 0 if coef is None else coef.shape[-1]
@@ -488,7 +478,7 @@ def certificate_numbers(certificate: Certificate) -> list[tuple[str, str]]:
     return [*shown, ("computed from", statistic)] if statistic else shown
 
 
-def stored_rows_text(study: Study) -> str:
+def stored_rows_text(study: result.Study) -> str:
     """The stored rows, how the model predicts from them, and the tuned hyperparameters."""
     model = study.description
     if model.stored_rows is None:
@@ -511,7 +501,7 @@ def stored_rows_text(study: Study) -> str:
     return text.strip()
 
 
-def svm_table(study: Study) -> ReportTable | None:
+def svm_table(study: result.Study) -> ReportTable | None:
     """Primal and dual objective, duality gap and KKT violation of each binary SVM.
 
     None for other models, and for one SVM without calibration, whose certificate is the model's.
@@ -536,7 +526,7 @@ def _svm_cells(svm: BinarySVMFit) -> tuple[Cell, ...]:
     )
 
 
-def _svm_name(study: Study, j: int, count: int) -> str:
+def _svm_name(study: result.Study, j: int, count: int) -> str:
     if count == 1:
         return "both classes" if study.task == "classification" else "all rows"
     return f"{study.classes[j]} against the rest" if count == len(study.classes) else f"{j + 1}"
@@ -565,7 +555,7 @@ def quality_text(inference: Inference | None) -> str:
 # Tables that only classifiers have: scores by class, confusions, calibrations, costs, tests.
 
 
-def class_table(study: Study) -> ReportTable | None:
+def class_table(study: result.Study) -> ReportTable | None:
     """Precision, recall, F1 and AUC of every class on the test set."""
     if not study.class_scores:
         return None
@@ -587,7 +577,7 @@ def class_table(study: Study) -> ReportTable | None:
     return ReportTable(tuple((head, head != "Class") for head in heads), lines, note)
 
 
-def with_interval(score: Score) -> Cell:
+def with_interval(score: result.Score) -> Cell:
     """A score and, in parentheses, its interval."""
     value = score_text(score.value, score.metric)
     if not (math.isfinite(score.low) and math.isfinite(score.high)):
@@ -596,7 +586,7 @@ def with_interval(score: Score) -> Cell:
     return figure(score.value, f"{value} ({low.removesuffix(' %')} to {high.removesuffix(' %')})")
 
 
-def confusion_table(study: Study) -> ReportTable | None:
+def confusion_table(study: result.Study) -> ReportTable | None:
     """The most frequent confusions of many classes; None where the matrix shows them all."""
     answers = _answers(study)
     if answers is None or len(study.classes) < 5:  # of fewer classes the table shows all
@@ -619,7 +609,7 @@ def confusion_table(study: Study) -> ReportTable | None:
     return ReportTable((*heads, ("Of the true class", True)), lines, note)
 
 
-def _answers(study: Study) -> tuple[Any, Any, Floats] | None:
+def _answers(study: result.Study) -> tuple[Any, Any, Floats] | None:
     """Truth, answer and weight: of the test rows, or of all pairs of classes of a stream."""
     if study.stream is not None:
         return cells_of(study, study.stream)
@@ -637,7 +627,7 @@ def _confusion(truth: str, called: str, count: float, all_truth: Any, w: Floats)
     )
 
 
-def covariance_table(study: Study) -> ReportTable | None:
+def covariance_table(study: result.Study) -> ReportTable | None:
     """Mardia's tests by class."""
     tests = study.covariance_tests
     if tests is None or not (tests.normality or tests.not_tested):
@@ -665,12 +655,12 @@ def _normal_cells(test: MardiaTest) -> tuple[Cell, ...]:
     )
 
 
-def calibration_table(study: Study) -> ReportTable | None:
+def calibration_table(study: result.Study) -> ReportTable | None:
     """Cross-validated log loss of every calibration method."""
     check = study.calibration
     if check is None or not check.methods:
         return None
-    rows: list[tuple[str | None, CrossValidatedScore]] = [
+    rows: list[tuple[str | None, result.CrossValidatedScore]] = [
         (None, check.before),
         *check.methods.items(),
     ]
@@ -687,12 +677,12 @@ def calibration_table(study: Study) -> ReportTable | None:
     return ReportTable((*heads, ("Standard error", True)), lines)
 
 
-def _mean_cells(score: CrossValidatedScore) -> tuple[Cell, ...]:
+def _mean_cells(score: result.CrossValidatedScore) -> tuple[Cell, ...]:
     error = score.standard_error
     return figure(score.mean, number(score.mean, 4)), figure(error, number(error, 2))
 
 
-def cost_table(study: Study) -> ReportTable | None:
+def cost_table(study: result.Study) -> ReportTable | None:
     """The cost matrix; None where one sentence says it."""
     if study.decision is None or len(study.classes) > 12 or cost_sentence(study):
         return None
@@ -710,7 +700,7 @@ def cost_table(study: Study) -> ReportTable | None:
     return ReportTable((("True class", False), *((label, True) for label in labels)), lines)
 
 
-def cost_sentence(study: Study) -> str:
+def cost_sentence(study: result.Study) -> str:
     """Costs that are the same for every class."""
     if study.decision is None:
         return ""
@@ -724,7 +714,7 @@ def cost_sentence(study: Study) -> str:
     return f"Every error costs 1, and a rejection {exact(float(costs.reject_cost[0]))}."
 
 
-def decision_table(study: Study) -> ReportTable | None:
+def decision_table(study: result.Study) -> ReportTable | None:
     """The decisions of least expected cost on the test set."""
     made = study.decision
     if made is None:
@@ -745,7 +735,7 @@ def decision_table(study: Study) -> ReportTable | None:
 # How models were validated: folds, repeats, leave-one-out, and the outer loop of the selection.
 
 
-def fitted_sentence(study: Study) -> str:
+def fitted_sentence(study: result.Study) -> str:
     """How often each candidate was fitted, and to what; empty where no folds were used."""
     folds = max((len(e.folds) for e in study.leaderboard), default=0)
     rows = f"{study.n_train:,} training rows"
@@ -769,7 +759,7 @@ def fitted_sentence(study: Study) -> str:
     )
 
 
-def repeats_sentence(study: Study) -> str:
+def repeats_sentence(study: result.Study) -> str:
     """What the repeats show, and what their errors mean."""
     repeats = study.repeats
     if repeats is None:
@@ -788,7 +778,7 @@ def repeats_sentence(study: Study) -> str:
     )
 
 
-def repeats_table(study: Study) -> ReportTable | None:
+def repeats_table(study: result.Study) -> ReportTable | None:
     """Every candidate over the repeats; None without repeats."""
     repeats = study.repeats
     if repeats is None:
@@ -819,24 +809,24 @@ def repeats_table(study: Study) -> ReportTable | None:
     return ReportTable(tuple(heads), lines)
 
 
-def _rank(study: Study) -> Callable[[RepeatedScore], int]:
+def _rank(study: result.Study) -> Callable[[result.RepeatedScore], int]:
     """The place of a candidate on the leaderboard, best first."""
     names = [entry.name for entry in best_first(study.leaderboard)]
     return lambda score: names.index(score.name)
 
 
-def _error(score: RepeatedScore) -> str:
+def _error(score: result.RepeatedScore) -> str:
     return number(score.corrected_error, 2)
 
 
-def _apart(score: RepeatedScore, winner: str, corrected: bool) -> str:
+def _apart(score: result.RepeatedScore, winner: str, corrected: bool) -> str:
     if score.name == winner or math.isnan(score.difference):
         return "–"
     text = number(score.difference, 3)
     return f"{text} ± {number(score.difference_error, 2)}" if corrected else text
 
 
-def nested_sentence(study: Study) -> str:
+def nested_sentence(study: result.Study) -> str:
     """The score of the whole selection, and how much better it looked from inside."""
     nested = study.nested
     if nested is None:
@@ -852,7 +842,7 @@ def nested_sentence(study: Study) -> str:
     )
 
 
-def _optimism(nested: Nested) -> str:
+def _optimism(nested: result.Nested) -> str:
     size = number(abs(nested.optimism), 2)
     if abs(nested.optimism) <= nested.standard_error:
         return (
@@ -864,7 +854,7 @@ def _optimism(nested: Nested) -> str:
     return f"the inner score is worse by {size}: inner models were fitted to fewer rows."
 
 
-def nested_table(study: Study) -> ReportTable | None:
+def nested_table(study: result.Study) -> ReportTable | None:
     """What was chosen without each outer fold; None without an outer loop."""
     nested = study.nested
     if nested is None or not nested.folds:
@@ -901,7 +891,7 @@ def _value(value: object) -> str:
 # Tables and sentences on predictive distributions, and on what a Bayesian model learned.
 
 
-def interval_table(study: Study) -> ReportTable | None:
+def interval_table(study: result.Study) -> ReportTable | None:
     """Coverage and mean width of intervals on the test set, by level."""
     uncertainty = study.uncertainty
     if uncertainty is None:
@@ -924,7 +914,7 @@ def interval_table(study: Study) -> ReportTable | None:
     return ReportTable(tuple((head, head != "Level") for head in heads), tuple(lines))
 
 
-def uncertainty_text(study: Study) -> str:
+def uncertainty_text(study: result.Study) -> str:
     """What the pictures of predictive distributions are made of."""
     uncertainty = study.uncertainty
     if uncertainty is None:
@@ -944,7 +934,7 @@ def uncertainty_text(study: Study) -> str:
     )
 
 
-def evidence_text(study: Study) -> str:
+def evidence_text(study: result.Study) -> str:
     """Log evidence and noise of a Bayesian model, in a sentence."""
     evidence = study.description.evidence
     if evidence is None:
@@ -957,7 +947,7 @@ def evidence_text(study: Study) -> str:
     return f"{text}."
 
 
-def process_text(study: Study) -> str:
+def process_text(study: result.Study) -> str:
     """The kernel of a Gaussian process and how its length scales are meant."""
     process = study.description.process
     if process is None:
@@ -981,7 +971,7 @@ def process_text(study: Study) -> str:
     )
 
 
-def column_spreads(study: Study, names: tuple[str, ...]) -> Floats:
+def column_spreads(study: result.Study, names: tuple[str, ...]) -> Floats:
     """Standard deviations of columns of the design in the training rows; NaN where not stored."""
     part = study.training
     known: dict[str, float] = {}
@@ -990,7 +980,7 @@ def column_spreads(study: Study, names: tuple[str, ...]) -> Floats:
     return np.array([known.get(name, math.nan) for name in names])
 
 
-def length_scale_table(study: Study) -> ReportTable | None:
+def length_scale_table(study: result.Study) -> ReportTable | None:
     """Length scales in the units of the columns and in standard deviations, with intervals."""
     process = study.description.process
     if process is None or not process.names or process.shared:
@@ -1023,7 +1013,7 @@ def length_scale_table(study: Study) -> ReportTable | None:
 SHOWN = 0.9
 
 
-def shown_check(study: Study) -> CoverageCheck | None:
+def shown_check(study: result.Study) -> result.CoverageCheck | None:
     """The check at the level that is shown in detail, or at the next lower one."""
     conformal = study.conformal
     checks = () if conformal is None else conformal.checks
@@ -1031,7 +1021,7 @@ def shown_check(study: Study) -> CoverageCheck | None:
     return below[-1] if below else None
 
 
-def coverage_table(study: Study) -> ReportTable | None:
+def coverage_table(study: result.Study) -> ReportTable | None:
     """Coverage and mean size on the test set, by level."""
     conformal = study.conformal
     if conformal is None or not conformal.checks:
@@ -1045,7 +1035,7 @@ def coverage_table(study: Study) -> ReportTable | None:
     return ReportTable(tuple((head, head != "Level") for head in heads), tuple(lines))
 
 
-def conformal_class_table(study: Study) -> ReportTable | None:
+def conformal_class_table(study: result.Study) -> ReportTable | None:
     """Coverage of the rows of each class at the level that is shown."""
     check = shown_check(study)
     if check is None or not check.by_class:
@@ -1055,13 +1045,13 @@ def conformal_class_table(study: Study) -> ReportTable | None:
     return ReportTable(tuple((head, head != "Class") for head in heads), tuple(lines))
 
 
-def _coverage(score: Score) -> tuple[Cell, Cell]:
+def _coverage(score: result.Score) -> tuple[Cell, Cell]:
     ends = f"{100 * score.low:.1f} to {100 * score.high:.1f} %"
     value = "" if math.isnan(score.value) else f"{100 * score.value:.1f} %"
     return figure(score.value, value), Cell(ends, right=True)
 
 
-def conformal_text(study: Study) -> str:
+def conformal_text(study: result.Study) -> str:
     """What is guaranteed, how it was checked, and how to get it; or why there is nothing."""
     conformal = study.conformal
     if conformal is None:
@@ -1092,7 +1082,7 @@ def conformal_text(study: Study) -> str:
 UNKNOWN = "(another class)"
 
 
-def cells_of(study: Study, stream: StreamRecord) -> tuple[Any, Any, Floats]:
+def cells_of(study: result.Study, stream: result.StreamRecord) -> tuple[Any, Any, Floats]:
     """Truth, answer and weight of every pair that occurs in the test part."""
     reject = "reject" if study.decision is None else study.decision.reject_label
     truths, answers = [*study.classes, UNKNOWN], [*study.classes, reject]
@@ -1101,7 +1091,7 @@ def cells_of(study: Study, stream: StreamRecord) -> tuple[Any, Any, Floats]:
     return truth, called, stream.confusion[at[:, 0], at[:, 1]]
 
 
-def confusion_matrix(study: Study) -> ReportTable | None:
+def confusion_matrix(study: result.Study) -> ReportTable | None:
     """All pairs of truth and answer, of few classes."""
     stream, names = study.stream, study.classes
     # Classes up to which all pairs of truth and answer are shown.
@@ -1119,7 +1109,7 @@ def confusion_matrix(study: Study) -> ReportTable | None:
     return ReportTable((("True class", False), *((name, True) for name in columns)), lines)
 
 
-def reliability_table(study: Study) -> ReportTable | None:
+def reliability_table(study: result.Study) -> ReportTable | None:
     """Probability of the predicted class against the frequency of right answers."""
     stream = study.stream
     if stream is None or not stream.reliability[2].any():

@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from separatrix.formatting import ScoreInfo, join_words, number, plural, score_info, score_text
+from separatrix.study import findings, result
 from separatrix.study.candidates import display_name
-from separatrix.study.findings import (
-    chosen_by,
-    counterpart,
-    is_baseline,
-    is_worse,
-    main_scores,
-    may_be_chance,
-    winner_of,
-)
-from separatrix.study.result import Score, Study
 
 
 @dataclass(frozen=True)
@@ -30,17 +21,17 @@ class Tile:
     word: bool = False
 
 
-def source_name(study: Study) -> str:
+def source_name(study: result.Study) -> str:
     """The table's name without its directory."""
     return PurePath(study.source).name or study.source
 
 
-def sentences(study: Study) -> list[str]:
+def sentences(study: result.Study) -> list[str]:
     """The verdict, one sentence after the other."""
     return [_question(study), _won(study), *_describe_measures(study)]
 
 
-def _question(study: Study) -> str:
+def _question(study: result.Study) -> str:
     count = len([c for c in study.columns if c.name != study.target])
     others = f"the {count:,} other columns" if count > 1 else "the other column"
     rows = plural(study.n_train + study.n_test, "row")
@@ -53,17 +44,22 @@ def _question(study: Study) -> str:
     )
 
 
-def reason(study: Study) -> str:
+def reason(study: result.Study) -> str:
     """Why the winner was taken, as a sentence of its own."""
     text = study.reason.strip().replace(study.winner, display_name(study.winner), 1)
     return text[:1].upper() + text[1:]
 
 
-def other_choice(study: Study) -> str:
+def other_choice(study: result.Study) -> str:
     """What the other goal would have taken; empty where nothing was chosen among several."""
     choice = study.choice
-    several = len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1
-    if choice is None or not several or is_baseline(choice.winner) or not choice.other_rule_winner:
+    several = len([e for e in study.leaderboard if not findings.is_baseline(e.name)]) > 1
+    if (
+        choice is None
+        or not several
+        or findings.is_baseline(choice.winner)
+        or not choice.other_rule_winner
+    ):
         return ""
     what = "`--goal accuracy`, which takes the smallest loss,"
     if choice.rule == "best":
@@ -72,7 +68,7 @@ def other_choice(study: Study) -> str:
     other = "the same model" if same else display_name(choice.other_rule_winner)
     entry = choice.other
     if entry is not None:
-        own = winner_of(study)
+        own = findings.winner_of(study)
         beside = "" if own is None else f" (here: {score_text(own.mean, own.metric)})"
         score = f"{score_info(entry.metric).within_sentence} {score_text(entry.mean, entry.metric)}"
         other += f", with a cross-validated {score}{beside}"
@@ -80,7 +76,7 @@ def other_choice(study: Study) -> str:
     return f"{what} would have chosen {other}."
 
 
-def reference_text(study: Study) -> str:
+def reference_text(study: result.Study) -> str:
     """What the line of the reference says, which is not a candidate; empty without one."""
     entry = study.reference
     if entry is None:
@@ -88,9 +84,9 @@ def reference_text(study: Study) -> str:
     return entry.note.replace(study.winner, display_name(study.winner))
 
 
-def _won(study: Study) -> str:
-    count = len([e for e in study.leaderboard if not is_baseline(e.name)])
-    if is_baseline(study.winner):
+def _won(study: result.Study) -> str:
+    count = len([e for e in study.leaderboard if not findings.is_baseline(e.name)])
+    if findings.is_baseline(study.winner):
         tried = plural(count, "model")
         return f"None of {tried} beats the baseline, which uses no column."
     if count < 2:
@@ -98,8 +94,8 @@ def _won(study: Study) -> str:
     return f"Of {plural(count, 'model')} compared, {display_name(study.winner)} was chosen."
 
 
-def _describe_measures(study: Study) -> list[str]:
-    pair = main_scores(study)
+def _describe_measures(study: result.Study) -> list[str]:
+    pair = findings.main_scores(study)
     if pair is None:
         return ["There is no test set, so its generalization error is unknown."]
     score, base = pair
@@ -108,31 +104,31 @@ def _describe_measures(study: Study) -> list[str]:
         f"On the held-out test set of {plural(study.n_test, 'row')}, its {known.description} is "
         f"{score_text(score.value, score.metric)}{_interval(score)}."
     ]
-    if base is None or is_baseline(study.winner):
+    if base is None or findings.is_baseline(study.winner):
         return lines
     lines.append(
         f"The baseline’s is {score_text(base.value, base.metric)}{_interval(base)}: "
         f"{_comparison(score, base, known)}."
     )
-    if score.value != base.value and may_be_chance(study, score, base):
+    if score.value != base.value and findings.may_be_chance(study, score, base):
         lines.append(f"On {plural(study.n_test, 'test row')} this difference may be due to chance.")
     return [*lines, *_also(study, score), *_rejections(study)]
 
 
-def _also(study: Study, own_score: Score) -> list[str]:
+def _also(study: result.Study, own_score: result.Score) -> list[str]:
     """The metric of the leaderboard, where it is another one."""
-    score = chosen_by(study)
+    score = findings.chosen_by(study)
     if score is None or score.metric == own_score.metric:
         return []
-    base = counterpart(study, score.metric)
+    base = findings.counterpart(study, score.metric)
     beside = "" if base is None else f" (the baseline’s: {score_text(base.value, base.metric)})"
     name = score_info(score.metric).within_sentence
-    if len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1:
+    if len([e for e in study.leaderboard if not findings.is_baseline(e.name)]) > 1:
         name = f"{name}, by which models were compared,"
     return [f"The {name} is {score_text(score.value, score.metric)}{beside}."]
 
 
-def _rejections(study: Study) -> list[str]:
+def _rejections(study: result.Study) -> list[str]:
     """Coverage, risk and cost with the reject option."""
     made = study.decision
     if made is None or made.costs.reject_cost is None:
@@ -145,14 +141,14 @@ def _rejections(study: Study) -> list[str]:
     ]
 
 
-def _interval(score: Score) -> str:
+def _interval(score: result.Score) -> str:
     if not (math.isfinite(score.low) and math.isfinite(score.high)):
         return ""
     low, high = score_text(score.low, score.metric), score_text(score.high, score.metric)
     return f" (95 % interval {low} to {high})"
 
 
-def _comparison(score: Score, base: Score, known: ScoreInfo) -> str:
+def _comparison(score: result.Score, base: result.Score, known: ScoreInfo) -> str:
     if known.higher_is_better:
         change = score.value - base.value
         size = f"{abs(100 * change):.1f} points" if known.is_rate else number(abs(change), 3)
@@ -165,17 +161,17 @@ def _comparison(score: Score, base: Score, known: ScoreInfo) -> str:
     return f"the model’s is {abs(change):.0f} % {'lower' if change >= 0 else 'higher'}"
 
 
-def tiles(study: Study) -> list[Tile]:
+def tiles(study: result.Study) -> list[Tile]:
     """The size of the error, whether the baseline is beaten, one more score, leading columns."""
     shown: list[Tile] = []
-    pair = main_scores(study)
+    pair = findings.main_scores(study)
     if pair is not None:
         score, base = pair
         label = f"{score_info(score.metric).short} on {plural(study.n_test, 'test row')}"
         shown.append(Tile(score_text(score.value, score.metric), label, _ends(score)))
         if base is not None:
             shown.append(_against_baseline(study, score, base))
-        other = chosen_by(study)
+        other = findings.chosen_by(study)
         if other is None or other.metric == score.metric:
             other = next((s for s in study.test if s.metric != score.metric), None)
         if other is not None:
@@ -188,21 +184,21 @@ def tiles(study: Study) -> list[Tile]:
     return shown
 
 
-def _against_baseline(study: Study, score: Score, base: Score) -> Tile:
+def _against_baseline(study: result.Study, score: result.Score, base: result.Score) -> Tile:
     """Whether the model is better than the baseline, and by how much."""
     label = "Better than the baseline"
     beside = f"baseline {score_text(base.value, base.metric)}"
-    if is_baseline(study.winner):
+    if findings.is_baseline(study.winner):
         return Tile("No", label, "no model is")
     known = score_info(score.metric)
-    if is_worse(score, base):
+    if findings.is_worse(score, base):
         return Tile("No", label, beside)
-    if may_be_chance(study, score, base):
+    if findings.may_be_chance(study, score, base):
         return Tile("Not shown", label, f"{beside}; may be chance")
     return Tile("Yes", label, f"{beside}: {_comparison(score, base, known)}")
 
 
-def leading_columns(study: Study) -> list[str]:
+def leading_columns(study: result.Study) -> list[str]:
     """Up to three columns without which predictions of test rows are worse, beyond chance."""
     importance = study.importance
     if importance is None:
@@ -211,5 +207,5 @@ def leading_columns(study: Study) -> list[str]:
     return [name for name, low in pairs if low > 0.0][:3]
 
 
-def _ends(score: Score) -> str:
+def _ends(score: result.Score) -> str:
     return _interval(score).strip(" ()")
