@@ -75,6 +75,14 @@ def test_sums_say_of_what_they_are() -> None:
     assert repr(moments) == "Moments of 3 columns and 1 target over 1 row"
 
 
+def test_functions_to_be_minimized_say_of_what_they_are() -> None:
+    assert repr(sx.Quadratic(np.eye(2), [1.0, 0.0])) == "½ xᵀA x − b·x of 2 variables"
+    loss = sx.LogisticLoss([[0.0], [1.0], [2.0]], [0, 1, 1], alpha=0.5)
+    assert repr(loss) == "Logistic loss of 3 rows and 1 column, with α = 0.5"
+    factor = sx.scan(np.ones((3, 2)), [1.0, 2.0, 3.0]).reduce(sx.TriangularFactor())
+    assert repr(factor) == "Triangular factor of 2 columns and 1 target over 3 rows"
+
+
 def test_proved_claims_of_one_name_are_one_line_and_say_a_fact_once(shown) -> None:
     claims = (
         Claim("rows", PROVED, "Same digest."),

@@ -170,12 +170,9 @@ def _html(item: Item) -> str:
     return f"<p{shade}>{text}</p>"
 
 
-#: Letters of a cell that may be broken into several lines.
-LONG_CELL = 40
-
-
 def _side(cell: str) -> str:
-    return ' class="left long"' if len(cell) > LONG_CELL else ' class="left"'
+    """The class of a cell of words; a long one may be broken into several lines."""
+    return ' class="left long"' if len(cell) > 40 else ' class="left"'
 
 
 def _table(grid: Grid) -> str:

@@ -326,11 +326,7 @@ def physical_memory() -> float:
         return float("inf")
 
 
-#: Never read more of a table than this into memory.
-_MOST_BYTES = 4 << 30
-
-
 def memory_budget() -> float:
-    """Bytes that a table may take: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of the memory."""
+    """Bytes a table may take: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of all, at most 4 GB."""
     limit = os.environ.get("SEPARATRIX_MEMORY")
-    return float(limit) * 1e6 if limit else min(physical_memory() / 4, _MOST_BYTES)
+    return float(limit) * 1e6 if limit else min(physical_memory() / 4, 4 << 30)

@@ -34,14 +34,12 @@ from separatrix.threads import one_blas_thread
 # have; and, of classifiers, rows ever nearer to a boundary between two predictions.
 
 
-#: Rows in all, and how many of them may be near boundaries.
-COUNT, NEAR = 512, 96
+#: Rows in all.
+COUNT = 512
 #: A level that training cannot have had.
 UNSEEN = "a level 'that' \"no\" training \\ had; --"
-#: Days that every calendar has: years 1900 to 2100.
-FIRST_DAY, LAST_DAY = -25_567, 47_482
-#: Steps towards a boundary, and those that become rows.
-STEPS, TAKEN = 12, (0, 2, 5, 11)
+#: Steps towards a boundary that become rows.
+TAKEN = (0, 2, 5, 11)
 
 
 @dataclass(frozen=True)
@@ -206,7 +204,7 @@ def _numbers(rng: np.random.Generator, column: InputColumn, known: Range) -> Flo
     if known.integer:
         x = np.where(np.abs(x) < 2.0**52, np.round(x), x)
     if column.display in ("date", "datetime"):
-        x = np.clip(x, FIRST_DAY, LAST_DAY)
+        x = np.clip(x, -25_567, 47_482)  # days of 1900 to 2100, which every calendar has
     return x
 
 
@@ -218,7 +216,7 @@ def _near_boundaries(
         column.kind is Kind.NUMERIC for column in reading.columns
     ):
         return None
-    pairs = NEAR // len(TAKEN)
+    pairs = 96 // len(TAKEN)  # fewer than a fifth of all rows
     first, second = rng.permutation(COUNT)[: 8 * pairs].reshape(2, -1)
     start = {name: [values[i] for i in first] for name, values in columns.items()}
     end = {
@@ -241,7 +239,7 @@ def _near_boundaries(
     )
     point, taken = point[at], []
     low, high = np.zeros(len(at)), np.ones(len(at))
-    for step in range(STEPS):
+    for step in range(TAKEN[-1] + 1):
         middle = (low + high) / 2
         rows = {
             c.name: [

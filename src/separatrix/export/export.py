@@ -334,9 +334,6 @@ def _parsed_back(text: str, dialect: SQLDialect) -> None:
 # The format is described in ``docs/guide/export.md``.
 
 
-FORMAT, VERSION = "separatrix export", 1
-
-
 def json_text(program: Program) -> str:
     """The document as text; numbers are written so that reading them gives the same bits."""
     return json.dumps(document_of(program), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
@@ -345,8 +342,8 @@ def json_text(program: Program) -> str:
 def document_of(program: Program) -> dict[str, Any]:
     """The document as plain values."""
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": "separatrix export",
+        "version": 1,
         "model": program.title,
         "notes": list(program.notes),
         "columns": [_column(column) for column in program.columns],

@@ -228,15 +228,14 @@ def columns_in(expression: Expression) -> set[str]:
 
 
 ZERO, ONE = Number(0.0), Number(1.0)
-#: Terms of a sum before it is made of sums.
-MOST_TERMS = 100
 
 
 def total(terms: Iterable[Expression]) -> Expression:
     """The sum of the terms, without zeros."""
     nonzero = tuple(term for term in terms if term != ZERO)
-    if len(nonzero) > MOST_TERMS:  # languages limit the depth of expressions
-        groups = [nonzero[i : i + MOST_TERMS] for i in range(0, len(nonzero), MOST_TERMS)]
+    most = 100  # languages limit the depth of expressions: longer sums are sums of sums
+    if len(nonzero) > most:
+        groups = [nonzero[i : i + most] for i in range(0, len(nonzero), most)]
         return total(SumOf(group) if len(group) > 1 else group[0] for group in groups)
     if not nonzero:
         return ZERO

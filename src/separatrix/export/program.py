@@ -271,8 +271,6 @@ def _term(b: Builder, term: DesignTerm, column: InputColumn) -> ex.Defined:
 MOST_OPERATIONS = 15_000
 #: Stands for ∞: sums with it stay finite, and e to minus this power is 0.
 HUGE = 1e300
-#: Nodes of a number, and of a condition, that is written again wherever it is used.
-FEW_NODES, LONG_CONDITION = 3, 12
 
 CONDITIONS = (ex.Compare, ex.IsMissing, ex.OneOf, ex.All, ex.AnyOf, ex.Not, ex.Truth)
 ATOMS = (ex.Number, ex.Text, ex.Truth, ex.Missing, ex.Defined)
@@ -921,7 +919,8 @@ def _order_program(unrolled: Unrolled, title: str, outputs: Sequence[Output]) ->
             new = unrolled.builder.let(words, new, stage=stage, meaning=words)
         elif uses[id(one)] > 1 and not isinstance(one, ex.Branch):
             condition = isinstance(one, CONDITIONS)
-            if _is_larger(new, LONG_CONDITION if condition else FEW_NODES):
+            # what is short is written again wherever it is used; a condition is short for longer
+            if _is_larger(new, 12 if condition else 3):
                 steps += 1
                 number = indicator(new) if condition else new
                 step = unrolled.builder.let(f"step {steps}", number, stage="steps")

@@ -14,10 +14,6 @@ from separatrix.rows.schema import Kind
 
 #: Columns of a line.
 WIDTH = 100
-#: Branches up to which a case is one line of "if … else …".
-FEW_BRANCHES = 2
-#: Branches up to which a case is a chain of elif; Python limits how deep they nest.
-MOST_BRANCHES = 60
 
 Columns = dict[str, InputColumn]
 #: Where a long expression may be broken.
@@ -76,7 +72,7 @@ def _comments(program: Program) -> list[str]:
 
 def _assignment(name: str, expression: ex.Expression, columns: Columns) -> list[str]:
     """The lines that define a name."""
-    if isinstance(expression, ex.Case) and len(expression.branches) > FEW_BRANCHES:
+    if isinstance(expression, ex.Case) and len(expression.branches) > 2:  # else on one line
         return _cases(name, expression, columns)
     line = f"    {name} = {written(expression, columns)}"
     if len(line) <= WIDTH:
@@ -90,7 +86,7 @@ def _cases(name: str, case: ex.Case, columns: Columns) -> list[str]:
         (written(branch.condition, columns), written(branch.value, columns))
         for branch in case.branches
     ]
-    if len(pairs) > MOST_BRANCHES:
+    if len(pairs) > 60:  # Python limits how deep a chain of elif nests
         lines = [f"    {name} = {written(case.otherwise, columns)}"]
         for condition, value in reversed(pairs):
             lines += [f"    if {condition}:", f"        {name} = {value}"]

@@ -17,8 +17,6 @@ from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import Kind
 
 REFUSED = "refused"
-#: Stages up to which it does not matter whether subqueries are inlined.
-FEW_STAGES = 3
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,8 @@ def query_of(program: Program, dialect: SQLDialect, place: SourceTable) -> exp.S
             exp.to_identifier(name, quoted=True),
             as_=inner,
             copy=False,
-            materialized=True if dialect.inlines and len(stages) > FEW_STAGES else None,
+            # of three stages it does not matter whether subqueries are inlined
+            materialized=True if dialect.inlines and len(stages) > 3 else None,
         )
         source = exp.Table(this=exp.to_identifier(name, quoted=True))
     if stages:
@@ -181,9 +180,6 @@ def _comments(program: Program, dialect: SQLDialect) -> list[str]:
 # Scalar expressions as syntax trees of SQL.
 
 
-#: e to a power below this is zero in double precision.
-SMALLEST_POWER = -745.0
-
 _COMPARISONS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "=": exp.EQ}
 _FUNCTIONS = {ex.Exp: exp.Exp, ex.Log: exp.Ln, ex.Sqrt: exp.Sqrt}
 #: Trees that need no parentheses within others.
@@ -222,7 +218,8 @@ class Scalars:
                 parts = {"this": self._atom(a), "expression": self._atom(b)}
                 return exp.Div(**parts, typed=True, safe=False)
             case ex.Exp(argument) if self.dialect.small_powers:
-                power, tiny = self.of(argument), self.number(SMALLEST_POWER)
+                # e to a power below −745 is zero in double precision
+                power, tiny = self.of(argument), self.number(-745.0)
                 case = exp.Case().when(exp.LT(this=_inside(power), expression=tiny), "0.0")
                 return case.else_(exp.Exp(this=power.copy()))
             case ex.Exp(argument) | ex.Log(argument) | ex.Sqrt(argument):

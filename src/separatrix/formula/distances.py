@@ -16,9 +16,6 @@ import numpy as np
 from separatrix.arrays import Floats
 from separatrix.formula.values import NoFormula, Value
 
-#: Up to this many columns, or points, differences are computed, beyond both products of rows.
-FEW_COLUMNS, FEW_POINTS = 16, 256
-
 
 def by_coordinates(x: Value, points: Floats, step: Callable[[Value, Value, Value], Value]) -> Value:
     """``total = step(total, xⱼ, zⱼ)`` over the columns j, from zero, for all pairs (n x m)."""
@@ -26,9 +23,14 @@ def by_coordinates(x: Value, points: Floats, step: Callable[[Value, Value, Value
     return x.over_columns(start, [points], lambda total, each: step(total, each[0], each[1]))
 
 
+def by_differences(points: Floats) -> bool:
+    """Whether distances to so few points, or of so few columns, cost little without products."""
+    return points.shape[1] <= 16 or len(points) <= 256
+
+
 def squared_distances(x: Value, points: Floats) -> Value:
     """Σ (x − z)² of all pairs."""
-    if points.shape[1] <= FEW_COLUMNS or len(points) <= FEW_POINTS:
+    if by_differences(points):
         return by_coordinates(x, points, lambda s, a, b: s + (a - b).square())
     return squares_by_products(x, points)
 

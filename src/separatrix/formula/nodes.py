@@ -19,8 +19,7 @@ import numpy as np
 
 from separatrix.arrays import Floats, NDArray
 from separatrix.formula.distances import (
-    FEW_COLUMNS,
-    FEW_POINTS,
+    by_differences,
     metric_formula,
     pairwise_distances,
     squares_by_products,
@@ -938,7 +937,7 @@ class NearestCenter(Node):
     def compute(self, of: Evaluation) -> Any:
         """From differences, which do not cancel."""
         centers = self.squares.rows
-        if centers.shape[1] <= FEW_COLUMNS or len(centers) <= FEW_POINTS:
+        if by_differences(centers):
             return of(self.squares).min().sqrt()
         own = of(self.chosen).flat().look_up(centers)
         return (of(self.squares.x) - own).length()
@@ -992,7 +991,7 @@ class Exemplars(StoredPoints):
     def compute(self, of: Evaluation) -> Any:
         """So many rows at a time as distances fit into a tile."""
         m, d = self.rows.shape
-        wide = m if d <= FEW_COLUMNS or m <= FEW_POINTS else m + 64 * d
+        wide = m if by_differences(self.rows) else m + 64 * d
         x = of(self.x)
         return x.by_tiles(rows_of_a_tile(wide), lambda part: [self.part(part)])[0]
 
@@ -1020,10 +1019,6 @@ class SmoothedVotes(Node):
         """Row by row."""
         sums, total, m = of(self.near.sums), of(self.near.total), of(self.near).column(self.k + 1)
         return (m * (sums / total) + self.s / self.k) / (m + self.s)
-
-
-#: Candidates beyond k whose distances are computed once more where products rank them.
-SPARE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -1059,11 +1054,11 @@ class Nearest(Exemplars):
         """Distances and positions of the nearest, near to far."""
         metric, k = metric_formula(self.metric, self.rows), self._count()
         mapped = metric.map_rows(x)
-        m, d = metric.points.shape
-        if metric.of_squares is None or d <= FEW_COLUMNS or m <= FEW_POINTS:
+        if metric.of_squares is None or by_differences(metric.points):
             distances = metric.distances(mapped, metric.points)
             return distances.named("distances", ["distance"]).smallest(k)
-        count = min(m, k + SPARE)
+        # the sixteen after the k nearest are compared once more: products rank them roughly
+        count = min(len(metric.points), k + 16)
         _, at = squares_by_products(mapped, metric.points).smallest(count)
         at, _ = at.smallest(count)  # in order of rows, so that the first of equals is first
         near = at.look_up(metric.points)

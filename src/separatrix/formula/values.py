@@ -19,17 +19,14 @@ from separatrix.arrays import Floats, NDArray
 from separatrix.messages import InputError
 from separatrix.optimize.likelihoods import LARGEST_EXPONENT
 
-#: Numbers of a tile: pairs of rows and stored points that are compared at a time.
-TILE = 1 << 20
-
 
 class NoFormula(InputError):
     """A model, or a step of one, that cannot be written as it was asked for."""
 
 
 def rows_of_a_tile(points: int) -> int:
-    """How many rows are compared with all stored points at a time."""
-    return max(16, TILE // max(1, points))
+    """How many rows are compared with all stored points at a time: a million pairs, 8 MB."""
+    return max(16, (1 << 20) // max(1, points))
 
 
 class Value(ABC):
@@ -351,10 +348,6 @@ class Value(ABC):
         return (self * float(-np.sqrt(0.5))).complementary_error() * 0.5
 
 
-#: Degree of the polynomial of the error function: its error is below rounding.
-DEGREE = 28
-
-
 @cache
 def _error_coefficients() -> tuple[float, ...]:
     from scipy.special import erfcx
@@ -363,7 +356,7 @@ def _error_coefficients() -> tuple[float, ...]:
         t = np.maximum(0.5 * (s + 1.0), 1e-12)
         return erfcx(2.0 / t - 2.0) / t
 
-    coefficients: Any = chebyshev.chebinterpolate(scale, DEGREE)
+    coefficients: Any = chebyshev.chebinterpolate(scale, 28)  # its error is below rounding
     return tuple(coefficients.tolist())
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from separatrix.arrays import Floats
+from separatrix.formatting import plural
 from separatrix.messages import InputError
 from separatrix.notebook import Shown
 from separatrix.optimize.convex import Certificate, Solution, Status
@@ -59,6 +60,9 @@ class Quadratic:
             raise InputError(f"A has the shape {self.A.shape}, and b the length {len(self.b)}.")
         if not np.allclose(self.A, self.A.T, rtol=1e-12, atol=0.0):
             raise InputError("A is not symmetric.", remedy="Use (A + Aᵀ) / 2: f is the same.")
+
+    def __repr__(self) -> str:
+        return f"½ xᵀA x − b·x of {plural(len(self.b), 'variable')}"
 
     def value(self, x: Any) -> float:
         """f(x)."""
@@ -124,6 +128,11 @@ class LogisticLoss:
         self.z = np.column_stack([x, np.ones(len(x))])
         self.r = (labels == classes[1]).astype(float)
         self.ridge = np.append(np.full(x.shape[1], self.alpha), 0.0)
+
+    def __repr__(self) -> str:
+        n, d = self.z.shape
+        penalty = f", with α = {self.alpha:g}" if self.alpha else ""
+        return f"Logistic loss of {plural(n, 'row')} and {plural(d - 1, 'column')}{penalty}"
 
     def value(self, x: Any) -> float:
         """f(w, t)."""

@@ -21,9 +21,6 @@ from separatrix.probability.roc import RocCurve, roc_curve
 # ROC and precision–recall curves.
 
 
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)))
-
-
 def _roc_axes(ax: Any, *, fontsize: float = 9) -> None:
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.02)
@@ -254,7 +251,7 @@ class OneVsRestRocDisplay(Display):
                 curve.fpr,
                 curve.tpr,
                 color=style.SERIES[i % len(style.SERIES)],
-                linestyle=_DASHES[i // len(style.SERIES) % 2],
+                linestyle="-" if i // len(style.SERIES) % 2 == 0 else (0, (5, 2)),
                 label=f"{style.label_text(label, 18)} (AUC {curve.area:.3f})",
             )
         _roc_axes(ax, fontsize=9 if len(self.labels) <= 5 else 7.5)
@@ -577,8 +574,8 @@ def _positive(y: Any, positive: Any) -> Any:
 # log odds          two classes: ln p₁/p₀;  more: ln pₖ − max ln pⱼ, k the row's class
 
 
-BINS = 32
-_MAX_CLASSES, _DESCRIBED = 12, 6
+#: Classes that have a strip at most.
+MAX_CLASSES = 12
 
 #: Log odds are clipped here: probabilities 0 and 1 have no finite odds.
 MAX_LOG_ODDS = 20.0
@@ -620,7 +617,7 @@ class ClassHistogramDisplay(Display):
     def caption(self) -> str:
         """Median and number of misclassified rows of each class."""
         parts = []
-        for i, label in enumerate(self.labels[:_MAX_CLASSES]):
+        for i, label in enumerate(self.labels[:MAX_CLASSES]):
             members = self._of_class(i)
             if members.size:
                 text = (
@@ -629,20 +626,20 @@ class ClassHistogramDisplay(Display):
                 )
                 parts.append((self.wrong(i) / members.size, text))
         lead = ""
-        if len(parts) > _DESCRIBED:
-            parts = sorted(parts, key=lambda pair: -pair[0])[:_DESCRIBED]
+        if len(parts) > 6:  # a longer sentence is not read
+            parts = sorted(parts, key=lambda pair: -pair[0])[:6]
             lead = "Highest error rates: "
         return f"{lead}{'; '.join(text for _, text in parts)}."
 
     @property
     def size(self) -> tuple[float, float]:
         """One strip for each class."""
-        strips = min(max(len(self.labels), 2), _MAX_CLASSES)
+        strips = min(max(len(self.labels), 2), MAX_CLASSES)
         return style.WIDTH, 0.7 + strips * (1.15 if strips < 4 else 0.6)
 
     def _draw(self, ax: Any) -> None:
-        labels = list(self.labels)[:_MAX_CLASSES]
-        bins = int(np.clip(2 * np.sqrt(self.values.size), 8, BINS))
+        labels = list(self.labels)[:MAX_CLASSES]
+        bins = int(np.clip(2 * np.sqrt(self.values.size), 8, 32))
         edges = marks.bin_edges(self.values, bins)
         ax.axvline(0.0, color=style.text_color(ax), linewidth=1.0)
         on_right = -edges[0] < edges[-1]  # the side with more room

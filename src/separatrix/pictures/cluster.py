@@ -551,8 +551,8 @@ class ElbowDisplay(Display):
 # Cluster profiles: standardized column means of each cluster.
 
 
-#: Columns and clusters drawn at most, and cells that have room for a number.
-MAX_COLUMNS, MAX_CLUSTERS, _NUMBERED, _NUMBERED_CLUSTERS = 20, 24, 100, 9
+#: Columns and clusters drawn at most.
+MAX_COLUMNS, MAX_CLUSTERS = 20, 24
 
 
 @describe_parameters
@@ -672,7 +672,7 @@ class ClusterProfileDisplay(Display):
             alpha = 0.55 * abs(level) / shades
             at = np.argwhere(shade == level)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
             marks.fill_boxes(ax, at, style.ORANGE if level > 0 else style.BLUE, alpha)
-        if cells.size <= _NUMBERED and len(clusters) <= _NUMBERED_CLUSTERS:
+        if cells.size <= 100 and len(clusters) <= 9:  # cells have room for a number
             for (row, i), value in np.ndenumerate(cells):
                 ax.text(i, row, _format_signed(value), ha="center", va="center", fontsize=8.5)
         k = len(clusters)

@@ -481,11 +481,6 @@ def _two_digits(value: float) -> str:
 
 #: Columns of a plot at most: its cells would be too small for a phone.
 MAX_COLUMNS = 6
-#: Dots of all cells together at most: of more rows evenly spaced ones are drawn, and a page of
-#: pictures stays small.
-MAX_DOTS = 800
-#: Part of a cell that its values take.
-FILLED = 0.86
 
 
 @describe_parameters
@@ -618,15 +613,16 @@ most correlated (0.59).'
 
     @property
     def _step(self) -> int:
-        """One of so many rows of a class is drawn as a dot."""
+        """One of so many rows of a class is drawn as a dot: 800 dots in all keep a page small."""
         k = len(self.names)
-        return max(1, -(-len(self.rows) * k * (k - 1) // (2 * MAX_DOTS)))
+        return max(1, -(-len(self.rows) * k * (k - 1) // (2 * 800)))
 
     def _unit(self) -> Floats:
         """Rows within their cells: every column from 0 to 1, with a margin."""
         low, span = self._limits
         middle = np.where(self.rows.max(axis=0) > low, 0.0, 0.5)
-        return np.asarray((1.0 - FILLED) / 2.0 + FILLED * ((self.rows - low) / span + middle))
+        margin = 0.07  # of a cell, around its values
+        return np.asarray(margin + (1.0 - 2.0 * margin) * ((self.rows - low) / span + middle))
 
     def _cells(self) -> Iterator[tuple[int, int, float, float]]:
         """Pairs of columns across and up, and the lower left corners of their cells."""

@@ -24,14 +24,8 @@ from separatrix.rows.schema import unit_weights
 # Decision boundary of a classifier on the plane of the first two discriminant directions.
 
 
-#: More points have cells that are too small to be seen.
-MAX_CELLS = 400
-
-#: More misclassified rows than this are not marked one by one.
-MAX_CROSSES = 400
-
-#: Probability of a bivariate normal within one and two standard deviations.
-_ONE, _TWO = 1 - np.exp(-0.5), 1 - np.exp(-2.0)
+#: More cells are too small to be seen, and more crosses hide one another.
+MAX_MARKS = 400
 
 
 @describe_parameters
@@ -128,7 +122,7 @@ class DecisionBoundaryDisplay(Display):
         )
         if len(surface.dots):
             wrong = int(self.wrong.sum())
-            crossed = " (crossed)" if wrong <= MAX_CROSSES else ""
+            crossed = " (crossed)" if wrong <= MAX_MARKS else ""
             text += (
                 f"They agree with the prediction of the whole row for "
                 f"{100 * surface.agreement:.0f} % of {plural(len(surface.dots), 'point')}; "
@@ -215,7 +209,8 @@ class DecisionBoundaryDisplay(Display):
             return
         # An ellipse in the color of a density plot would not be visible on it.
         stroke = style.text_color(ax) if dense else color
-        for probability, dashes in ((_ONE, "-"), (_TWO, (0, (4, 2)))):
+        for deviations, dashes in ((1.0, "-"), (2.0, (0, (4, 2)))):
+            probability = 1.0 - np.exp(-(deviations**2) / 2.0)
             line = normal.ellipse(probability=probability, n_points=72)
             ax.plot(line[:, 0], line[:, 1], color=stroke, linewidth=1.2, linestyle=dashes)
 
@@ -223,7 +218,7 @@ class DecisionBoundaryDisplay(Display):
         """All misclassified points, as one line of small crosses."""
         surface = self.decision_surface
         at = np.asarray(surface.dots[self.wrong], dtype=float)
-        if not 0 < len(at) <= MAX_CROSSES:
+        if not 0 < len(at) <= MAX_MARKS:
             return
         arm = 0.009 * np.array([np.ptp(surface.x), np.ptp(surface.y) * 4.9 / 3.9])
         pen_up = np.array([np.nan, np.nan])
@@ -320,10 +315,10 @@ class VoronoiDisplay(Display):
                 "Voronoi cells are drawn of classifiers by exemplars or neighbors in two columns.",
                 remedy="Fit NearestExemplar or KNeighborsClassifier to two columns of numbers.",
             )
-        if not 1 <= order <= min(len(points) - 1, MAX_CELLS) or len(points) > MAX_CELLS:
+        if not 1 <= order <= min(len(points) - 1, MAX_MARKS) or len(points) > MAX_MARKS:
             raise InputError(
                 f"Cells of order {order} of {plural(len(points), 'point')} are not drawn.",
-                remedy=f"Draw at most {MAX_CELLS} points, of an order below their number.",
+                remedy=f"Draw at most {MAX_MARKS} points, of an order below their number.",
             )
         scaled = model.standardizer_
         places = np.asarray(points if scaled is None else scaled.inverse_transform(points))

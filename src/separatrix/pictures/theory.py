@@ -156,7 +156,9 @@ class VersionSpaceDisplay(Display):
                 max_points=marks.MAX_POINTS,
             )
             ax.plot([], [], marker, ms=5, color=color, label=style.label_text(label))
-            for faces, dashes in zip(self.boxes.get(label, ()), _STYLES, strict=False):
+            # the most specific box is filled, the average and the common one are lines
+            look: tuple[Any, ...] = ("", "-", (0, (4, 3)))
+            for faces, dashes in zip(self.boxes.get(label, ()), look, strict=False):
                 if (faces[0] > faces[1]).any():
                     continue
                 at, to = np.maximum(faces[0], low), np.minimum(faces[1], high)
@@ -170,10 +172,6 @@ class VersionSpaceDisplay(Display):
         ax.set_ylabel(style.label_text(self.columns[1]))
         ax.legend(frameon=False, fontsize=9, ncols=4, loc="lower left", handlelength=1,
                   bbox_to_anchor=(0, 1), borderaxespad=0.2)  # fmt: skip
-
-
-#: Lines of the most specific box (none: filled), the average and the common one.
-_STYLES: tuple[Any, ...] = ("", "-", (0, (4, 3)))
 
 
 # -------------------------------------------------------------------------------------------------

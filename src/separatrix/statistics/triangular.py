@@ -14,6 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.arrays import Floats
+from separatrix.formatting import plural
 from separatrix.rows.schema import NO_TERMS, Block, Terms
 
 
@@ -83,6 +84,10 @@ class TriangularFactor:
     ) -> None:
         self.terms, self.targets, self.count, self.shift = terms, targets, count, shift
         self.r = np.zeros((0, 1 + len(terms) + len(targets))) if r is None else r
+
+    def __repr__(self) -> str:
+        of = f"{plural(len(self.terms), 'column')} and {plural(len(self.targets), 'target')}"
+        return f"Triangular factor of {of} over {plural(self.count, 'row')}"
 
     def fresh(self) -> Self:
         """Return the factor of no rows, with the same shift."""

@@ -129,8 +129,8 @@ QUESTIONS = {"fit": fit, "errors": errors, "learn": learn}
 # Models of the view: how the state becomes an estimator, and the line of Python that makes it.
 
 
-#: Rows from which a Gaussian process works with inducing points, and how many.
-EXACT_ROWS, INDUCING = 600, 64
+#: Inducing points of a Gaussian process that follows the hand.
+INDUCING = 64
 
 
 def model_of(session: Session, state: ViewState, scene: Scene) -> plots.ChosenEstimator:
@@ -216,7 +216,7 @@ SLIDERS: dict[str, Callable[[ViewState, Scene], plots.ChosenEstimator]] = {
 
 
 def _inducing(n: int) -> dict[str, Any]:
-    return {} if n <= EXACT_ROWS else {"n_inducing": INDUCING}
+    return {} if n <= 600 else {"n_inducing": INDUCING}  # of more rows a fit is felt as a delay
 
 
 def _between(value: float, low: float, high: float) -> float:

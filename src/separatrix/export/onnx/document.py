@@ -15,9 +15,6 @@ from separatrix.formula.inputs import DesignTerm, InputColumn, Inputs
 from separatrix.formula.values import NoFormula, Value
 from separatrix.rows.schema import Kind, Term
 
-#: Bytes that a file of this format may have: lengths are numbers of 31 bits.
-MOST_BYTES = 2**31 - 2**20
-
 
 @dataclass(frozen=True)
 class Built:
@@ -84,17 +81,18 @@ def _document(graph: Graph, metadata: dict[str, str]) -> Any:
     from separatrix import __version__
 
     size = sum(len(initializer.raw_data) for initializer in graph.initializers)
-    if size > MOST_BYTES:
+    if size > 2**31 - 2**20:  # lengths are numbers of 31 bits, and the rest takes little
         raise NoFormula(
             f"The numbers of this model take {size / 1e9:.1f} GB, and an ONNX file holds 2 GB."
         )
     body = helper.make_graph(
         graph.nodes, "separatrix", graph.inputs, graph.outputs, graph.initializers
     )
+    # strings are compared from opset 19 on; onnxruntime reads it since 1.16 (2023)
     file = helper.make_model(
         body,
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid("", 19), helper.make_opsetid("ai.onnx.ml", 3)],
+        ir_version=9,
         producer_name="separatrix",
         producer_version=__version__,
         doc_string=f"{metadata['model']} fitted by separatrix; double precision.",
@@ -307,9 +305,6 @@ def input_name(column: str) -> str:
 
 # Values of formulas that are tensors: graphs of standard operators in double precision
 # -------------------------------------------------------------------------------------
-
-#: Strings are compared from opset 19 on; onnxruntime reads it since 1.16 (2023).
-OPSET, ML_OPSET, IR_VERSION = 19, 3, 9
 
 
 class GraphValue(Value):

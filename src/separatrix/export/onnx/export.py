@@ -246,8 +246,8 @@ def _numbers(values: Any) -> Floats:
 # they are. The seed is fixed: the same model gives the same rows.
 
 
-#: Rows that are made up, and how many of them are stored ones where there are any.
-ROWS, STORED = 200, 40
+#: Rows that are made up.
+ROWS = 200
 
 
 def sample_matrix(model: Any, n: int = ROWS) -> Floats:
@@ -259,7 +259,7 @@ def sample_matrix(model: Any, n: int = ROWS) -> Floats:
     center, scale = place_of(model, points, d)
     x = center + scale * _column_spread(rng, n, d)
     if points is not None and len(points) > 2:
-        some = points[rng.integers(0, len(points), min(STORED, n // 4))]
+        some = points[rng.integers(0, len(points), min(40, n // 4))]  # a fifth of them, usually
         x[: len(some)] = some
     for node in nodes_of(formula):
         if isinstance(node, LinearLimits):
