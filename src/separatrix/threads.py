@@ -327,6 +327,6 @@ def physical_memory() -> float:
 
 
 def memory_budget() -> float:
-    """Bytes a table may take: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of all, at most 4 GB."""
+    """Bytes for a table: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of all, 4 GB at most."""
     limit = os.environ.get("SEPARATRIX_MEMORY")
     return float(limit) * 1e6 if limit else min(physical_memory() / 4, 4 << 30)

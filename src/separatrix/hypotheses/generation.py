@@ -318,7 +318,7 @@ def known_points(X: Any, names: tuple[str, ...], levels: tuple[tuple[Any, ...], 
 
 
 # -------------------------------------------------------------------------------------------------
-# Classes: points between S and G of boxes, or on the boundary.
+# Classification: points between S and G of boxes, or on the boundary.
 
 
 def between_boxes(
@@ -419,7 +419,7 @@ def on_boundary(
 
 
 # -------------------------------------------------------------------------------------------------
-# Numbers: points where they are known least.
+# Regression: points where they are known least.
 
 
 def widest(

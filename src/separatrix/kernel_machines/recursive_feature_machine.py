@@ -414,7 +414,7 @@ def point_of(parameters: Mapping[str, Any]) -> SearchPoint:
 
 
 # -------------------------------------------------------------------------------------------------
-# Numbers.
+# Regression.
 
 
 @declare_parameters
@@ -558,7 +558,7 @@ def _tuning(
 
 
 # -------------------------------------------------------------------------------------------------
-# Classes.
+# Classification.
 
 
 @declare_parameters

@@ -381,11 +381,6 @@ class CalibrationDisplay(Display):
     CoverageRiskDisplay : Error against the proportion of rows answered.
     LogOddsDisplay : Log odds by class.
 
-    References
-    ----------
-    A. Niculescu-Mizil and R. Caruana, Predicting good probabilities with supervised learning,
-    ICML, 2005.
-
     Examples
     --------
     >>> from separatrix.pictures import CalibrationDisplay

@@ -576,11 +576,6 @@ class CoverageRiskDisplay(Display):
     ConfusionMatrixDisplay : Counts of true against predicted classes, rejections included.
     CalibrationDisplay : Predicted probabilities against observed frequencies.
 
-    References
-    ----------
-    R. El-Yaniv and Y. Wiener, On the foundations of noise-free selective classification,
-    Journal of Machine Learning Research 11, 2010.
-
     Examples
     --------
     >>> from separatrix.pictures import CoverageRiskDisplay

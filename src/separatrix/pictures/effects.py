@@ -631,11 +631,6 @@ class MetricDirectionsDisplay(Display):
     RelevanceDisplay : Length scales of a Gaussian process.
     PermutationImportanceDisplay : How much worse predictions are without a column.
 
-    References
-    ----------
-    A. Radhakrishnan, D. Beaglehole, P. Pandit and M. Belkin, Mechanism for feature learning in
-    neural networks and backpropagation-free machine learning models, Science 383, 2024.
-
     Examples
     --------
     >>> import numpy as np

@@ -339,7 +339,21 @@ def _describe(curves: LearningCurves) -> str:
 
 
 @dataclass(eq=False)
-class LearningSurfaceDisplay(Display):
+class ComplexityDisplay(Display):
+    """Errors of models of growing complexity by the number of training rows: ``most_shown``."""
+
+    curves: LearningCurves
+
+    most_shown: ClassVar[int]
+
+    @property
+    def shown(self) -> Ints:
+        """Positions of the complexities that are drawn."""
+        return _some(len(self.curves.names), self.most_shown, int(self.curves.best[-1]))
+
+
+@dataclass(eq=False)
+class LearningSurfaceDisplay(ComplexityDisplay):
     """Validation error over complexity and number of training rows, as a shaded surface.
 
     Lighter is better; the least error of every number of rows is ringed.
@@ -365,15 +379,8 @@ class LearningSurfaceDisplay(Display):
     'training rows'
     """
 
-    curves: LearningCurves
-
     title: ClassVar[str] = "Error over complexity and rows"
-
-    @property
-    def shown(self) -> Ints:
-        """Positions of the complexities that are drawn."""
-        # Complexities that a surface shows at most.
-        return _some(len(self.curves.names), 9, int(self.curves.best[-1]))
+    most_shown: ClassVar[int] = 9
 
     @property
     def size(self) -> tuple[float, float]:
@@ -414,7 +421,7 @@ class LearningSurfaceDisplay(Display):
 
 
 @dataclass(eq=False)
-class LearningLinesDisplay(Display):
+class LearningLinesDisplay(ComplexityDisplay):
     """Validation error over the number of training rows, a line for each complexity.
 
     Bands are one standard error over the folds. The best line is extended by its power law, dotted,
@@ -429,11 +436,6 @@ class LearningLinesDisplay(Display):
     --------
     LearningSurfaceDisplay : All complexities and sizes as a surface.
 
-    References
-    ----------
-    C. Cortes, L. D. Jackel, S. A. Solla, V. Vapnik and J. S. Denker, Learning curves:
-    asymptotic values and rate of convergence, NIPS, 1993.
-
     Examples
     --------
     >>> import numpy as np
@@ -445,15 +447,8 @@ class LearningLinesDisplay(Display):
     'RMSE'
     """
 
-    curves: LearningCurves
-
     title: ClassVar[str] = "Learning curves"
-
-    @property
-    def shown(self) -> Ints:
-        """Positions of the complexities that are drawn."""
-        # Complexities that lines show at most.
-        return _some(len(self.curves.names), 6, int(self.curves.best[-1]))
+    most_shown: ClassVar[int] = 6
 
     @property
     def description(self) -> str:

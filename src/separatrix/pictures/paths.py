@@ -51,11 +51,6 @@ class RegularizationPathDisplay(Display):
     ValidationCurveDisplay : Cross-validation error over the penalty.
     CoefficientDisplay : Coefficients with confidence intervals.
 
-    References
-    ----------
-    J. Friedman, T. Hastie and R. Tibshirani, Regularization paths for generalized linear models
-    via coordinate descent, Journal of Statistical Software 33, 2010.
-
     Examples
     --------
     >>> from separatrix.pictures import RegularizationPathDisplay

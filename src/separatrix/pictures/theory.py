@@ -192,10 +192,6 @@ class ActiveCurveDisplay(Display):
     VersionSpaceDisplay : What is not yet known of boxes.
     LearningCurveDisplay : Scores against the number of training rows.
 
-    References
-    ----------
-    B. Settles, Active learning literature survey, University of Wisconsin–Madison, 2009.
-
     Examples
     --------
     >>> import numpy as np
@@ -259,11 +255,6 @@ class ShatteringDisplay(Display):
     See Also
     --------
     PACDisplay : Failures of learning over the number of rows.
-
-    References
-    ----------
-    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
-    events to their probabilities, Theory of Probability and its Applications 16, 1971.
 
     Examples
     --------
@@ -662,11 +653,6 @@ class BiasVarianceDisplay(Display):
     FitsDisplay : The fits themselves.
     ValidationCurveDisplay : The error alone, on a table.
 
-    References
-    ----------
-    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
-    Neural Computation 4, 1992.
-
     Examples
     --------
     >>> import numpy as np
@@ -755,11 +741,6 @@ class FitsDisplay(Display):
     See Also
     --------
     BiasVarianceDisplay : Over complexity.
-
-    References
-    ----------
-    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
-    Neural Computation 4, 1992.
 
     Examples
     --------

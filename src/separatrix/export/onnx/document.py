@@ -303,8 +303,8 @@ def input_name(column: str) -> str:
     return f"{column} (input)" if column in OUTPUTS else column
 
 
-# Values of formulas that are tensors: graphs of standard operators in double precision
-# -------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
+# Values of formulas that are tensors: graphs of standard operators in double precision.
 
 
 class GraphValue(Value):

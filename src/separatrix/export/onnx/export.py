@@ -84,8 +84,8 @@ def onnx_file(
     )
 
 
-# The check of a file: onnxruntime and the model answer the same rows
-# -------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
+# The check of a file: onnxruntime and the model answer the same rows.
 
 
 @dataclass(frozen=True)

@@ -448,8 +448,8 @@ def unreadable(path: str, reason: Any) -> InputError:
     )
 
 
-# Workbooks of the old binary format, tried in a process of their own with little memory
-# --------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
+# Workbooks of the old binary format, tried in a process of their own with little memory.
 
 _TRIAL = """
 import io, sys
