@@ -17,7 +17,7 @@ from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import class_rows, class_terms, label_terms
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.formula import nodes
-from separatrix.formula.values import TILE, Value, concat
+from separatrix.formula.values import Value, concat, rows_of_a_tile
 from separatrix.messages import InputError, check_option, warn
 from separatrix.notebook import Shown
 from separatrix.parameters import declare_parameters
@@ -484,7 +484,7 @@ class PosteriorProbabilities(nodes.Node):
             integral = _probit_mean if self.probit else mean_sigmoid
             return [concat([integral(-mean, variance), integral(mean, variance)])]
 
-        return x.by_tiles(TILE // 128, work)[0]
+        return x.by_tiles(rows_of_a_tile(128), work)[0]
 
 
 def mean_sigmoid(mean: Value, variance: Value) -> Value:

@@ -17,6 +17,9 @@ from separatrix.exploration.views import load_views, questions_of
 from separatrix.messages import InputError
 from separatrix.serving.loopback import Guard, LoopbackServer, encode_error, encode_json
 
+#: Bytes of a question: a megabyte holds every state of the page.
+LARGEST = 1_000_000
+
 
 class Page(LoopbackServer):
     """A page that is being served: its ``address``, until :meth:`close`.
@@ -27,8 +30,7 @@ class Page(LoopbackServer):
     def __init__(self, session: Session, port: int = 0) -> None:
         self.session = session
         self.token = secrets.token_urlsafe(24)
-        # a megabyte holds every question of the page
-        super().__init__(Guard(application(session), 1_000_000, token=self.token), port)
+        super().__init__(Guard(application(session), LARGEST, token=self.token), port)
 
     def open(self) -> Self:
         """Open the page in a browser."""
