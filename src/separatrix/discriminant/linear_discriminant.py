@@ -494,10 +494,14 @@ def from_covariances(within: Floats, total: Floats) -> Directions:
 
 
 def _orient(scalings: Floats, unit: Floats) -> Floats:
-    """Every direction with its largest component positive."""
+    """Every direction with its largest component positive, the first of those that are equal.
+
+    Between two classes all components are as large as their units: rounding must not decide.
+    """
     if not scalings.size:
         return scalings
-    largest = np.abs(scalings / unit[:, None]).argmax(axis=0)
+    size = np.abs(scalings / unit[:, None])
+    largest = (size >= (1.0 - 1e-6) * size.max(axis=0)).argmax(axis=0)
     sign = np.sign(scalings[largest, np.arange(scalings.shape[1])])
     return np.asarray(scalings * np.where(sign == 0, 1.0, sign))
 

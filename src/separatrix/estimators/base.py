@@ -616,14 +616,18 @@ def refuse_too_many(model: Any, rows: Rows) -> None:
     about = rows.about_rows()
     if about is not None and about <= most / 2:  # sizes are judged by files: right within twice
         return
-    n = rows.count_rows()
-    if n <= most:
-        return
+    if about is not None and about >= 2 * most:  # no reading is needed
+        size = f"about {float(f'{about:.1g}'):,.0f}"
+    else:
+        n = rows.count_rows()
+        if n <= most:
+            return
+        size = f"{n:,}"
     why = "compares rows with each other" if most < by_memory else "needs all rows in memory"
     instead = f"Use {declared.beyond}, or fit a sample" if declared.beyond else "Fit a sample"
     limit = "" if most < by_memory else " SEPARATRIX_MEMORY=megabytes raises the limit."
     raise InputError(
-        f"{declared.name} {why}: it takes {most:,.0f} rows of a stream, and this one has {n:,}.",
+        f"{declared.name} {why}: it takes {most:,.0f} rows of a stream, and this one has {size}.",
         remedy=f"{instead}: rows.sample({min(int(most), 10_000):_d}).{limit}",
     )
 
