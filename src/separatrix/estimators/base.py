@@ -260,18 +260,19 @@ class RowsEstimator(BaseEstimator):
         return rows
 
     def _keep_range(self, rows: Rows, *, reset: bool) -> None:
-        """Keep the ranges of training rows; where sums check them, only when they are needed."""
+        """Keep the ranges of training rows; where sums check them, only when they are needed.
+
+        So are those of sparse rows, whose entries take longer to compare than to sum.
+        """
         begun = not reset and hasattr(self, "training_range_")
         before = self.training_range_ if begun else None
         self.__dict__.pop("training_range_", None)
         self._ranged = None
-        if (
-            reset
-            and isinstance(rows, ArrayRows)
-            and self._found_by_sums(rows.block.x, rows.block.w)
-        ):
-            self._ranged = rows
-            return
+        if reset and isinstance(rows, ArrayRows):
+            x = rows.block.x
+            if sparse.issparse(x) or self._found_by_sums(x, rows.block.w):
+                self._ranged = rows
+                return
         ranges = training_range(rows) if before is not None or not begun else None
         if before is not None and ranges is not None:
             low, high = zip(before, ranges, strict=True)

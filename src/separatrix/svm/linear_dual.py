@@ -679,7 +679,7 @@ class DenseDualRows:
 
 
 #: Entries that are worth a piece of their own; parts that a sum over rows has at most.
-_WORK, _PARTS = 60_000, 16
+_WORK, _PARTS = 250_000, 16
 
 
 @dataclass(frozen=True)

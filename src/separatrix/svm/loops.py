@@ -809,6 +809,34 @@ def step_of_squares(scores, along, t, c, epsilon, linear, square):
 
 
 @compiled
+def _multiply(z, v, out):
+    """``out`` = z v."""
+    for i in range(len(z)):
+        out[i] = 0.0
+        for j in range(len(v)):
+            out[i] += z[i, j] * v[j]
+
+
+@compiled
+def _second_order(z, c, ridge, theta, excess, gradient, matrix):
+    """The objective at θ, its gradient, and the lower half of its Hessian."""
+    value = 0.0
+    for j in range(len(theta)):
+        value += 0.5 * ridge[j] * theta[j] ** 2
+        gradient[j] = ridge[j] * theta[j]
+        for k in range(j + 1):
+            matrix[j, k] = ridge[j] if k == j else 0.0
+    for i in range(len(excess)):
+        if excess[i] != 0.0:
+            value += c[i] * excess[i] ** 2
+            for j in range(len(theta)):
+                gradient[j] -= 2.0 * c[i] * excess[i] * z[i, j]
+                for k in range(j + 1):
+                    matrix[j, k] += 2.0 * c[i] * z[i, j] * z[i, k]
+    return value
+
+
+@compiled
 def minimize_squares(z, t, c, ridge, epsilon, theta, most):
     """Newton steps from θ, in place, until the active rows stay as they are; returns their number.
 
@@ -817,24 +845,12 @@ def minimize_squares(z, t, c, ridge, epsilon, theta, most):
     n, m = z.shape
     scores, along, excess = np.zeros(n), np.zeros(n), np.zeros(n)
     gradient, delta, size, matrix = np.empty(m), np.empty(m), np.empty(m), np.empty((m, m))
+    _multiply(z, theta, scores)
     for i in range(n):
-        for j in range(m):
-            scores[i] += z[i, j] * theta[j]
         excess[i] = _excess(t[i], scores[i], epsilon)
     before, repeated = np.inf, False
     for count in range(most):
-        value = 0.5 * (ridge * theta * theta).sum()
-        for j in range(m):
-            gradient[j] = ridge[j] * theta[j]
-            for k in range(m):
-                matrix[j, k] = ridge[j] if k == j else 0.0
-        for i in range(n):
-            if excess[i] != 0.0:
-                value += c[i] * excess[i] ** 2
-                for j in range(m):
-                    gradient[j] -= 2.0 * c[i] * excess[i] * z[i, j]
-                    for k in range(j + 1):
-                        matrix[j, k] += 2.0 * c[i] * z[i, j] * z[i, k]
+        value = _second_order(z, c, ridge, theta, excess, gradient, matrix)
         if value == 0.0 or (not value < before and count > 0):
             return count
         before = value
@@ -851,19 +867,18 @@ def minimize_squares(z, t, c, ridge, epsilon, theta, most):
             if matrix[j, j] < 1e-5:
                 return -1
         substitute(matrix, delta)
-        delta *= size
-        linear, square = (ridge * theta * delta).sum(), (ridge * delta * delta).sum()
-        along[:] = 0.0
-        for i in range(n):
-            for j in range(m):
-                along[i] += z[i, j] * delta[j]
+        linear = square = 0.0
+        for j in range(m):
+            delta[j] *= size[j]
+            linear += ridge[j] * theta[j] * delta[j]
+            square += ridge[j] * delta[j] ** 2
+        _multiply(z, delta, along)
         step = step_of_squares(scores, along, t, c, epsilon, linear, square)
-        theta += step * delta
+        for j in range(m):
+            theta[j] += step * delta[j]
+        _multiply(z, theta, scores)
         same = True
         for i in range(n):
-            scores[i] = 0.0
-            for j in range(m):
-                scores[i] += z[i, j] * theta[j]
             e = _excess(t[i], scores[i], epsilon)
             same = same and (e != 0.0) == (excess[i] != 0.0)
             excess[i] = e

@@ -293,7 +293,7 @@ def _solve_inside(
         float(problem.cost @ noise),
         problem.objective(linear_solution.w, linear_solution.b),
     )
-    if risk <= _NEGLIGIBLE * value:
+    if risk <= _NEGLIGIBLE * value or (problem.regression and not problem.epsilon):
         return linear_solution
     if problem.regression:
         epsilon = max(problem.epsilon - 2.0 * float(noise.max()), 0.0)
