@@ -42,6 +42,7 @@ from separatrix.discriminant.count_naive_bayes import ComplementNB as Complement
 from separatrix.discriminant.count_naive_bayes import MultinomialNB as MultinomialNB
 from separatrix.discriminant.covariance_tests import box_m as box_m
 from separatrix.discriminant.covariance_tests import mardia as mardia
+from separatrix.discriminant.gaussian_classifier import GaussianNB as GaussianNB
 from separatrix.discriminant.gaussian_discriminant import (
     GaussianDiscriminant as GaussianDiscriminant,
 )
@@ -49,7 +50,6 @@ from separatrix.discriminant.gaussian_discriminant import NearestMean as Nearest
 from separatrix.discriminant.gaussian_discriminant import (
     RegularizedDiscriminantAnalysis as RegularizedDiscriminantAnalysis,
 )
-from separatrix.discriminant.gaussian_nb import GaussianNB as GaussianNB
 from separatrix.discriminant.linear_discriminant import (
     LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
 )

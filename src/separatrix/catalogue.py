@@ -512,7 +512,7 @@ _ROWS = (
         CLASSIFICATION, verifier="gaussian:gaussian",
         candidate=_candidate("rda", 11, "regularized LDA–QDA", stream="moments", tunable=True,
             copies=_standardized_copies)),
-    Declaration("GaussianNB", "discriminant.gaussian_nb", CLASSIFICATION, view="bayes",
+    Declaration("GaussianNB", "discriminant.gaussian_classifier", CLASSIFICATION, view="bayes",
         twin="naive_bayes", stream={}, verifier="gaussian:gaussian"),
     Declaration("NaiveBayes", "discriminant.naive_bayes", CLASSIFICATION, stream={},
         candidate=_candidate("naive_bayes", 3, "naive Bayes", stream="moments", raw=True)),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from separatrix.geometry.exact_separation import null_vector, strict_solution
+from separatrix.geometry.separability import null_vector, strict_solution
 
 matrices = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=n, max_size=n)

@@ -72,7 +72,7 @@ class CountNaiveBayes(ClassifierMixin, RowsEstimator):
         self._check_parameters()
         first = not hasattr(self, "feature_count_")
         class_labels.known_classes(self, X, None)  # refuses tables
-        known = stated_classes(self, classes)
+        known = class_labels.require_classes(self, classes)
         rows = self._check_labeled(X, y, sample_weight, known=known, reset=first)
         weight, counts = self._sums(*rows)
         if not first:
@@ -272,26 +272,6 @@ def _refuse_dates(x: Matrix) -> None:
             f"Input X holds values of type {x.dtype}, and counts are numbers.",
             remedy="Give counts, or leave such columns out.",
         )
-
-
-# -------------------------------------------------------------------------------------------------
-# The classes of a table that comes in portions.
-
-
-def stated_classes(model: Any, classes: Any) -> NDArray[Any]:
-    """All possible labels: stated in the first call of ``partial_fit``, the same in every other."""
-    before: NDArray[Any] | None = getattr(model, "classes_", None)
-    stated = None if classes is None else np.unique(np.asarray(classes))
-    if stated is None:
-        if before is None:
-            raise InputError("classes must be passed on the first call to partial_fit.")
-        return before
-    if before is not None and not np.array_equal(before, stated):
-        raise InputError(
-            f"classes={stated.tolist()} is not the same as on last call to partial_fit, "
-            f"{before.tolist()}."
-        )
-    return stated
 
 
 # -------------------------------------------------------------------------------------------------

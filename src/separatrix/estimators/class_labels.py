@@ -400,3 +400,19 @@ def class_priors(given: Any, weight: Floats, *, rescaled: bool = False) -> Float
             f"The sum of the priors should be 1: {priors.tolist()} add up to {total:.6g}."
         )
     return np.asarray(priors / total)
+
+
+def require_classes(model: Any, classes: Any) -> NDArray[Any]:
+    """All possible labels: stated in the first call of ``partial_fit``, the same in every other."""
+    before: NDArray[Any] | None = getattr(model, "classes_", None)
+    stated = None if classes is None else np.unique(np.asarray(classes))
+    if stated is None:
+        if before is None:
+            raise InputError("classes must be passed on the first call to partial_fit.")
+        return before
+    if before is not None and not np.array_equal(before, stated):
+        raise InputError(
+            f"classes={stated.tolist()} is not the same as on last call to partial_fit, "
+            f"{before.tolist()}."
+        )
+    return stated

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.geometry.exact_separation import ONE, ZERO, null_vector, strict_solution
+from separatrix.geometry.separability import ONE, ZERO, null_vector, strict_solution
 from separatrix.theory.hypothesis_class import (
     Hypothesis,
     HypothesisClass,
