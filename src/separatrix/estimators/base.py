@@ -617,7 +617,7 @@ def refuse_too_many(model: Any, rows: Rows) -> None:
     about = rows.about_rows()
     if about is not None and about <= most / 2:  # sizes are judged by files: right within twice
         return
-    if about is not None and about >= 4 * most:  # no reading is needed, far beyond what is unsure
+    if about is not None and about >= 8 * most:  # far more than files of text could mislead
         size = f"about {float(f'{about:.1g}'):,.0f}"
     else:
         n = rows.count_rows()
