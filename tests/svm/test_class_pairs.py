@@ -84,5 +84,5 @@ def test_pairs_that_single_precision_does_not_solve_are_solved_one_by_one(monkey
 def test_rows_in_pieces_have_the_scores_of_all_rows(monkeypatch):
     model = sx.SVC(gamma=0.2).fit(X, Y)
     whole = model.decision_function(X)
-    monkeypatch.setattr("separatrix.svm.svc.ENTRIES", 1)
+    monkeypatch.setattr("separatrix.svm.class_pairs.ENTRIES", 1)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)

@@ -90,7 +90,7 @@ def test_working_sets_and_shrinking_end_where_the_whole_matrix_does(kernel, monk
     problem = classification_problem(y, np.ones(900))
     whole = solved(kernel, x, problem)
     monkeypatch.setattr(solver, "DIRECT", 100)
-    monkeypatch.setattr(smo, "_LEAST_CURVATURE", 100)
+    monkeypatch.setattr(smo, "FIRST_ROWS", 100)
     blocks = solved(kernel, x, problem, tol=1e-4, cache_size=1.0)
     assert blocks.violation <= 1e-4
     assert_allclose(blocks.f, whole.f, atol=2e-3)

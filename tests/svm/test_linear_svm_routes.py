@@ -106,7 +106,7 @@ def test_many_sparse_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     x = sparse.random(250, 900, density=0.02, random_state=3, format="csr")
     y = np.asarray(x @ rng.standard_normal(900)) > 0.0
     in_span = hinge_svc(2.0).fit(x, y)
-    monkeypatch.setattr(solver, "SPAN", 10)
+    monkeypatch.setattr(solver, "DIRECT", 10)
     by_epochs = hinge_svc(2.0, tol=1e-9).fit(x, y)
     assert in_span.certificate_.holds
     assert by_epochs.certificate_.holds

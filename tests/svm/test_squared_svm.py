@@ -71,7 +71,7 @@ def test_regression_penalizes_the_intercept_as_scikit_learn(loss: str, epsilon: 
 def test_columns_span_and_conjugate_gradients_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = overlapping(60, 90)
     in_span = sx.LinearSVC().fit(x, y)
-    monkeypatch.setattr(newton, "SPAN", 0)
+    monkeypatch.setattr(newton, "DIRECT", 0)
     dense = sx.LinearSVC().fit(x, y)
     monkeypatch.setattr(newton, "DENSE", 1)
     by_products = sx.LinearSVC().fit(sparse.csr_array(x), y)

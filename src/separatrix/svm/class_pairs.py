@@ -13,13 +13,15 @@ from separatrix.kernels import KernelExpansion
 from separatrix.optimize.convex import Certificate, Hinge, Status
 from separatrix.svm.loops import fill_pair, smo
 from separatrix.svm.problem import INDEFINITE_CLAIM, KERNEL_CLAIM, SolverOptions
-from separatrix.svm.solver import DIRECT, LARGE, BinarySVM, GramMatrix, few_columns
+from separatrix.svm.solver import DIRECT, LARGE, WHOLE, BinarySVM, GramMatrix, few_columns
 from separatrix.threads import parallel_map
 
 # -------------------------------------------------------------------------------------------------
 # Scores of K classes from those of the binary SVMs of every pair of them.
 
 
+#: Scores of pairs, or kernel values between classes, that a thread computes at a time.
+ENTRIES = 1 << 19
 #: Slope of the sigmoid 1/(1 + e^{−3s}) that a pair of classes has; e^s grows no further than this.
 SLOPE, MOST = 3.0, 200.0
 
@@ -102,8 +104,6 @@ def dual_coef_of_pairs(svms: list[BinarySVM], codes: Ints, k: int) -> Floats:
 # Pairs that single precision does not solve are left to :mod:`separatrix.svm.solver`.
 
 
-#: Kernel values between classes that are computed at a time.
-_BLOCK = 1 << 19
 #: Iterations of SMO per row of a pair, and the violation at which it ends, in tolerances.
 _ITERATIONS, _REDUCTION = 100, 0.8
 
@@ -115,9 +115,8 @@ def suitable(gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions
     sizes = np.sort(np.bincount(codes))[::-1]
     # Classes up to which few rows are solved pair by pair, exactly up to rounding.
     few = gram.n <= DIRECT and len(sizes) <= 10
-    # Bytes for the kernel within classes.
-    # Rows of the largest pair.
-    large = sizes[:2].sum() > 2500 or 4 * int((sizes.astype(float) ** 2).sum()) > 1 << 29
+    # The largest pair is solved at once, and the kernel within classes has half a gigabyte.
+    large = sizes[:2].sum() > WHOLE or 4 * int((sizes.astype(float) ** 2).sum()) > 1 << 29
     primal = gram.linear and few_columns(gram.x)
     limited = options.max_iter >= 1 or np.isfinite(options.deadline)
     size = float(np.abs(gram.diagonal).max(initial=0.0)) * max(1.0, float(cost.max(initial=0.0)))
@@ -203,14 +202,14 @@ class ClassPairs:
     def _memory(self) -> _Memory:
         """Room for any block between classes, and for the Gram matrix of any pair."""
         largest = np.sort(self.sizes)[-2:]
-        block = max(_BLOCK, int(largest.prod()))
+        block = max(ENTRIES, int(largest.prod()))
         return np.empty(block), np.empty(int(largest.sum()) ** 2, dtype=np.float32)
 
     def _blocks(self) -> list[tuple[int, int, int]]:
         """A class i and the classes from j to stop that it is paired with at a time."""
         blocks = []
         for i in range(self.k - 1):
-            most = max(1, _BLOCK // max(int(self.sizes[i]), 1))
+            most = max(1, ENTRIES // max(int(self.sizes[i]), 1))
             j = i + 1
             for c in range(i + 1, self.k):
                 if c > j and self.starts[c + 1] - self.starts[j] > most:

@@ -30,8 +30,8 @@ from separatrix.svm.loops import multiclass_epoch, shuffle
 from separatrix.svm.problem import Budget, clearing_factor, cost_stages
 from separatrix.svm.squared import solve_scaled
 
-#: Coefficients of all classes, and numbers in the rows, up to which interior points are used.
-COEFFICIENTS, ENTRIES = 1_000, 30_000_000
+#: Coefficients of all classes up to which interior points are used.
+COEFFICIENTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,8 @@ def solve_multiclass(problem: MulticlassProblem, tol: float, budget: Budget) -> 
 
 def _solve(problem: MulticlassProblem, tol: float, budget: Budget) -> MulticlassSolution:
     n, d = problem.x.shape
-    if min(n, d) * problem.classes > COEFFICIENTS or n * d > ENTRIES:
+    # The most numbers in the rows of interior points, which pass over them several times a step.
+    if min(n, d) * problem.classes > COEFFICIENTS or n * d > 30_000_000:
         return solve_by_rows(problem, tol, budget)
     if d <= n:
         return solve_interior(problem, problem.x.toarray(), None, tol, budget)
@@ -249,10 +250,6 @@ def certify_multiclass(
 #     [I + Σᵢ (diag(Dᵢ) − Dᵢ Dᵢᵀ / Σ Dᵢ) ⊗ xᵢ xᵢᵀ] dW = …,      D = γ/s.
 
 
-#: Fraction of the way to the boundary that a step may go.
-_INSIDE = 0.995
-
-
 @dataclass(frozen=True)
 class InteriorPoint:
     """W (d x K), τ (n), slacks and multipliers (n x K) of rows ``x`` with bounds ``own``.
@@ -298,11 +295,12 @@ class InteriorPoint:
         mean = float(np.mean(self.gamma * self.slack))
         none = np.zeros_like(self.gamma)
         first = self._direction(matrix, d, total, none)
-        length = self._length(*first[2:])
+        length = min(1.0, self._length(*first[2:]))
         ahead = (self.slack + length * first[2]) * (self.gamma + length * first[3])
         center = (float(np.mean(ahead)) / mean) ** 3 * mean
         dw, dtau, ds, dg = self._direction(matrix, d, total, center - first[2] * first[3])
-        length = min(1.0, _INSIDE * self._length(ds, dg))
+        inside = 0.995  # of the way to where a slack or a multiplier is zero
+        length = min(1.0, inside * self._length(ds, dg))
         return InteriorPoint(
             self.x,
             self.own,
@@ -347,7 +345,7 @@ class InteriorPoint:
 
     def _length(self, ds: Floats, dg: Floats) -> float:
         """The longest step at which slacks and multipliers are not negative."""
-        longest = 1.0 / _INSIDE
+        longest = np.inf
         for value, change in ((self.slack, ds), (self.gamma, dg)):
             down = change < 0.0
             if down.any():

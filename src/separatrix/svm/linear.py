@@ -572,8 +572,8 @@ class LinearSVR(RegressorMixin, LinearSVM):
 # primal solves them (:mod:`separatrix.svm.squared`, :mod:`separatrix.svm.squared`).
 
 
-#: An excess below this, in units of the scores, may be more rounding than excess; rows with one.
-_NEAR, _MOST_NEAR = 1e-6, 1000
+#: An excess below this, in units of the scores, may be more rounding than excess.
+_NEAR = 1e-6
 
 
 def fit_squared_svm(
@@ -689,7 +689,7 @@ def _beta_of_near_rows(problem: SquaredProblem, w: Floats, b: float) -> Floats |
     if problem.epsilon is not None:
         unit = float(np.abs(problem.t).max(initial=0.0)) or 1.0
     near = np.flatnonzero(np.abs(kink) <= _NEAR * unit)
-    if problem.penalty.l1.any() or not 0 < len(near) <= _MOST_NEAR:
+    if problem.penalty.l1.any() or not 0 < len(near) <= 1000:  # as many as NNLS solves in a second
         return None
     beta = 2.0 * problem.cost * problem.excess(scores)
     beta[near] = 0.0

@@ -35,13 +35,8 @@ from separatrix.svm import loops
 from separatrix.svm.problem import Budget, LinearProblem, SquaredProblem, SVMProblem
 from separatrix.threads import parallel_map, pieces
 
-#: Epochs between systems (half as many where rows have little in common), and at most: where rows
-#: are many times the columns, or a step was refused. Twice as many come before the first system.
-NEXT, MOST = 8, 128
-#: The reduction of the residual by conjugate gradients: at first, and once bounds are nearly right.
-REDUCTION, BETTER = 0.3, 0.05
-#: Rounds without a smaller gap after which rounding prevents more.
-STALLED = 40
+#: The reduction of the residual by conjugate gradients, until bounds are nearly right.
+REDUCTION = 0.3
 
 
 @dataclass
@@ -84,12 +79,14 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
         DualPreconditioner(problem.rows, problem.diagonal, problem.inverse_shared),
     )
     best = DualPoint(state.beta, state.w, 0.0)
-    # the more rows for each column, the slower are conjugate gradients beside coordinate descent
-    later = int(np.clip(NEXT * (problem.n // len(state.w)), NEXT, MOST // 2))
+    # Epochs between systems: the more rows for each column, the slower are conjugate gradients
+    # beside coordinate descent. Twice as many come before the first system.
+    later, most = int(np.clip(8 * (problem.n // len(state.w)), 8, 64)), 128
     later = later if problem.rows.alike else later // 4
     epochs, stalled, settled = 2 * later, 0, False
-    while stalled < STALLED and not budget.exhausted:
-        if stalled == STALLED // 2 and problem.rows.in_double():
+    patience = 40  # rounds without a smaller gap after which rounding prevents more
+    while stalled < patience and not budget.exhausted:
+        if stalled == patience // 2 and problem.rows.in_double():
             stalled = 0
         _descend(problem, state, rows, epochs)
         budget.n_iter += epochs
@@ -97,7 +94,7 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
         if epochs and best.gap < 1e-3 * best.size:
             state.w = _weights(problem, state.beta)
         # Share of the free rows cut at their bounds by a step that is negligible.
-        accuracy = _accuracy(best, tol) if settled else REDUCTION if state.cut > 2e-4 else BETTER
+        accuracy = _accuracy(best, tol) if settled else REDUCTION if state.cut > 2e-4 else 0.05
         solved = _solve_face(problem, state, accuracy, budget)
         if not solved:
             _factor_free(problem, state)
@@ -110,7 +107,7 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
         rows = problem.find_unsettled(state.beta, point.scores)
         settled = state.cut == 0.0 and len(rows) == len(problem.free(state.beta))
         refused = state.cut == 1.0  # the free rows are far from those of the solution
-        epochs = 0 if settled else min(4 * max(epochs, 1), MOST) if refused else later
+        epochs = 0 if settled else min(4 * max(epochs, 1), most) if refused else later
     status = budget.status if budget.exhausted else Status.ROUNDING
     return replace(best, w=problem.rows.restore(best.w), status=status)
 

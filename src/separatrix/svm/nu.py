@@ -237,8 +237,8 @@ class NuSVR(KernelRegressor):
 # The one-class SVM: a region of the feature space that holds most rows.
 
 
-#: Scores closer to zero than this, relative to ρ, are on the boundary.
-_ROUNDING = 1e-10
+#: Scores closer to zero than this, relative to ρ or to the sum of their terms, are zero.
+_RESOLUTION = 1e-10
 
 
 @declare_parameters
@@ -349,7 +349,7 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
             scores = self.hyperplane_.score(self._design(X))[:, 0]
         else:
             scores = self.expansions_[0].scores(x)[:, 0]
-        rounding = _ROUNDING * float(np.abs(self.offset_).max())
+        rounding = _RESOLUTION * float(np.abs(self.offset_).max())
         return np.where(np.abs(scores) <= rounding, 0.0, scores)
 
     @on_one_blas_thread
@@ -364,7 +364,7 @@ class OneClassSVM(OutlierMixin, KernelSVM, PointsEstimator):
 
     def formula(self) -> nodes.ClassFormula:
         """1 inside or on the boundary, −1 outside."""
-        rounding = _ROUNDING * float(np.abs(self.offset_).max())
+        rounding = _RESOLUTION * float(np.abs(self.offset_).max())
         scores = nodes.Snapped(self._binary_scores(), rounding, names=("score",))
         chosen = nodes.ChosenLabel(scores, one=True, zero_is_second=True)
         labels = np.array([-1, 1])
@@ -555,10 +555,6 @@ def _record(
 # ν-SVC       γ = yα, 0 ≤ α ≤ ω,    groups y = ±1,     Σα = ½νΣω of each,      t = 0
 # ν-SVR       γ = ±α, 0 ≤ α ≤ Cω,   groups α⁺ and α⁻,  Σα = ½νCΣω of each,     t the targets
 # one class   γ = α,  0 ≤ α ≤ ω,    one group,         Σα = νΣω,               t = 0
-
-
-#: Scores of this size, relative to the sum of their terms, are zero up to rounding.
-_RESOLUTION = 1e-10
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,8 @@ from separatrix.svm.problem import (
     score_rounding,
 )
 
-#: Events without progress, per row, after which ties are broken by perturbing the margins.
-DEGENERATE, PERTURBATION, PERTURBATIONS = 4, 1e-11, 3
-#: Times that a path which rounding ends before C_max is followed, the later ones with weights
-#: perturbed as margins are. Of smooth kernels on many equal rows one path in twenty ends at first.
-ATTEMPTS = 4
+#: What margins, or weights, are perturbed by where ties have ended a path.
+PERTURBATION = 1e-11
 
 
 @dataclass(frozen=True)
@@ -139,7 +136,9 @@ def trace_svm(gram: Floats, y: Floats, w: Floats, *, C_max: float, max_changes: 
     unit = 1.0 / (largest * float(w.sum()))
     traces: list[SVMTrace] = []
     rate = w
-    while len(traces) < ATTEMPTS:
+    # A path that rounding ends before C_max is followed again, with perturbed weights: of smooth
+    # kernels on many equal rows one path in twenty ends at first.
+    while len(traces) < 4:
         state, free = _initial_sets(signed, y, rate, max_changes)
         path_state = PathState(
             signed, y, np.ones(len(y)), np.zeros(len(y)), rate, state, free, unit
@@ -180,7 +179,8 @@ def _initial_sets(
 
 def _follow(path_state: PathState, end: float, max_changes: int, record: _Record | None) -> float:
     """Follow the events to ``end``; returns the end of the last segment, ∞ after the last event."""
-    stalled, perturbations, patience = 0, 0, DEGENERATE * len(path_state.y) + 50
+    # Events without progress after which ties are broken by perturbing the margins.
+    stalled, perturbations, patience = 0, 0, 4 * len(path_state.y) + 50
     for number in range(max_changes):
         path_state.solve()
         inaccurate = path_state.inaccurate()
@@ -199,7 +199,7 @@ def _follow(path_state: PathState, end: float, max_changes: int, record: _Record
             return np.inf if event is None else end
         stalled = stalled + 1 if event.tau <= path_state.tau * (1.0 + 1e-12) else 0
         if stalled > patience:
-            if perturbations == PERTURBATIONS:
+            if perturbations == 3:
                 return path_state.tau
             stalled, perturbations = 0, perturbations + 1
             _perturb(path_state)

@@ -30,7 +30,7 @@ from separatrix.svm.problem import SMALL, Budget, LinearProblem
 
 #: Size of a subsample relative to the next one; rows that are solved without subsamples.
 FRACTION, WHOLE = 0.2, 6_000
-#: Half-width of the band of active rows, in units of the expected change of scores.
+#: Half-width of the band of active rows, in units of the change of scores to be expected.
 BAND = 3.5
 
 

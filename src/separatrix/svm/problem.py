@@ -27,9 +27,6 @@ from separatrix.matrices.gram import column_gram
 from separatrix.messages import InputError
 from separatrix.optimize import convex
 
-#: Costs C κ(x, x), in units of the scores, that leave all digits to a solver: sums of β κ are then
-#: at most 10⁵ times the margin. Larger ones are reached in steps of this factor.
-_MODERATE, _COST_STEP = 1e5, 1e3
 #: Multiplications of a Gram matrix of dense rows up to which calls of library functions take longer
 #: than it does, so that Newton's steps are one loop.
 SMALL = 200_000
@@ -309,11 +306,13 @@ def cost_stages(largest: float) -> list[float]:
     the scores counts for more than ‖f‖² rarely matters: where the classes are separable no α
     reaches it, and else only the α of rows that have reached a smaller cost go on growing.
     """
-    fraction = _MODERATE / (largest or 1.0)
+    # Costs C κ(x, x), in units of the scores, that leave all digits to a solver: sums of β κ are
+    # then at most so many times the margin. Larger ones are reached in steps of a thousand.
+    fraction = 1e5 / (largest or 1.0)
     stages, step = [], 10.0  # the first two are close: what follows is extrapolated from them
     while fraction < 1.0:
         stages.append(fraction)
-        fraction, step = fraction * step, _COST_STEP
+        fraction, step = fraction * step, 1e3
     return [*stages, 1.0]
 
 

@@ -50,7 +50,8 @@ from separatrix.svm.problem import (
 )
 from separatrix.threads import parallel_map, pieces
 
-#: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
+#: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding; of
+#: linear SVMs with more columns it is that of the space which the rows span.
 DIRECT = 1200
 #: Violation that rounding leaves, relative to the terms of the gradients.
 _ROUNDING = 1e-12
@@ -622,13 +623,8 @@ def _not_separable(
 #   slow on full rows, one of the two above.
 
 
-#: Columns up to which the primal is solved; rows up to which it is in the space that they span.
-COLUMNS, SPAN = 700, 1_200
-#: Multiplications of the largest step in the primal that is worth it where the dual converges
-#: slowly, and steps of the dual that show whether it does with far more rows than columns, where it
-#: rarely does. Else it may take as many as there are rows or columns: a multiplication of theirs
-#: takes ten times as long as one of a Gram matrix, of which the primal makes some fifteen.
-MOST, TALL_TRIAL = 2e11, 40
+#: Columns up to which the primal is solved.
+COLUMNS = 700
 
 
 def few_columns(x: Matrix) -> bool:
@@ -664,13 +660,17 @@ def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, floa
 
 def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
     n, d = problem.x.shape
-    if d <= COLUMNS and (d <= 2 * n or n > SPAN):
+    if d <= COLUMNS and (d <= 2 * n or n > DIRECT):
         return solve_primal(problem, budget)
-    if n <= SPAN:
+    if n <= DIRECT:
         return _solve_in_span(problem, budget)
-    if sparse.issparse(problem.x) or n * min(n, d) ** 2 > MOST:
+    # Multiplications of the largest step in the primal that is worth it where the dual is slow.
+    if sparse.issparse(problem.x) or n * min(n, d) ** 2 > 2e11:
         return _solve_by_rows(problem, tol, budget)
-    trial = Budget(min(TALL_TRIAL if n > 2 * d else min(n, d), budget.remaining), budget.deadline)
+    # Steps of the dual that show whether it is: few with far more rows than columns, where it
+    # mostly is. Else as many as there are rows or columns: a multiplication of theirs takes ten
+    # times as long as one of a Gram matrix, of which the primal makes some fifteen.
+    trial = Budget(min(40 if n > 2 * d else min(n, d), budget.remaining), budget.deadline)
     solution = _solve_by_rows(problem, tol, trial)
     budget.n_iter += trial.n_iter
     if solution.status == Status.SOLVED or budget.exhausted:
@@ -963,12 +963,11 @@ WHOLE = 2500
 WORKING_SET = 2032
 #: Iterations on a working set, per row in it; the same where all rows are one.
 _ITERATIONS = 40
-#: Rows of the first active set, as a fraction of all, and at least.
-_FIRST, _LEAST_CURVATURE = 0.2, 2000
-#: Violation to which the first active sets are optimized, and the distance to the margin within
-#: which rows belong to them.
-_STAGES = ((0.1, 0.5), (0.3, 0.3), (0.03, 0.15))
-_WIDTH = 0.03
+#: The fewest rows of the first active set.
+FIRST_ROWS = 2000
+#: Violation to which active sets are optimized one after the other, and the distance to the margin
+#: within which rows belong to them; the last is for all that follow.
+_STAGES = ((0.1, 0.5), (0.3, 0.3), (0.03, 0.15), (0.0, 0.03))
 
 
 class ShrinkingSMO:
@@ -999,8 +998,7 @@ class ShrinkingSMO:
         active, stage = self._first_active_set(), 0
         least, stalled, last = np.inf, 0, np.inf
         while True:
-            target = _STAGES[stage][0] * self.unit if stage < len(_STAGES) else 0.0
-            self._optimize(active, max(target, 0.9 * self.tol))
+            self._optimize(active, max(_STAGES[stage][0] * self.unit, 0.9 * self.tol))
             violation = self.problem.violation(self.beta, self.f)
             stalled = stalled + 1 if violation > 0.7 * least else 0
             least = min(least, violation)
@@ -1013,9 +1011,8 @@ class ShrinkingSMO:
                     break
                 self.single = self.single and violation < 0.5 * last
                 last = violation
-            stage += 1
-            width = _STAGES[stage][1] if stage < len(_STAGES) else _WIDTH
-            active = self._shrunk(width * self.unit)
+            stage = min(stage + 1, len(_STAGES) - 1)
+            active = self._shrunk(_STAGES[stage][1] * self.unit)
         return DualSolution(self.beta, self.f, violation)
 
     def _whole(self) -> DualSolution:
@@ -1064,7 +1061,7 @@ class ShrinkingSMO:
     def _first_active_set(self) -> Ints:
         """Some rows in random order, and all support vectors of the start."""
         n = self.problem.n
-        count = max(_LEAST_CURVATURE, int(_FIRST * n))
+        count = max(FIRST_ROWS, int(0.2 * n))
         if count >= n // 2:
             return np.arange(n)
         chosen = self.beta != 0.0

@@ -39,11 +39,10 @@ from separatrix.optimize.newton import LinearSolver, backtrack, cholesky_solver
 from separatrix.svm.linear_dual import dual_of_squares, solve_dual
 from separatrix.svm.loops import minimize_squares, step_of_squares
 from separatrix.svm.problem import SMALL, STEPS, Budget, SquaredProblem
-from separatrix.svm.solver import divide_rows
+from separatrix.svm.solver import DIRECT, divide_rows
 
-#: Coefficients up to which the Hessian is a matrix, of dense and of sparse rows; rows up to which
-#: their span is used.
-DENSE, SPARSE, SPAN = 1_500, 500, 1_200
+#: Coefficients up to which the Hessian is a matrix, of dense and of sparse rows.
+DENSE, SPARSE = 1_500, 500
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def solve_squared(problem: SquaredProblem, tol: float, budget: Budget) -> Square
     if problem.epsilon is not None:
         unit = float(np.sqrt(np.average(problem.t**2, weights=problem.cost))) or 1.0
     scaled = problem.rescale(unit)
-    if problem.size > problem.n and problem.n <= SPAN:
+    if problem.size > problem.n and problem.n <= DIRECT:
         squared_solution = _solve_in_span(scaled, tol, budget)
     else:
         squared_solution = _solve_columns(scaled, tol, budget)

@@ -51,8 +51,6 @@ from separatrix.svm.solver import (
 )
 from separatrix.threads import on_one_blas_thread, parallel_map, pieces
 
-#: Scores of pairs of classes that a thread computes at a time.
-ENTRIES = 1 << 20
 #: scikit-learn's default of ``probability``, which means False.
 DEPRECATED = "deprecated"
 
@@ -387,7 +385,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         x, k = self._kernel_input(X), len(self.classes_)
         if not self._has_pairs:
             return finish(self.expansions_[0].scores(x))
-        n, rows = n_items(x), max(64, min(512, ENTRIES // (k * (k - 1) // 2)))
+        n, rows = n_items(x), max(64, min(512, class_pairs.ENTRIES // (k * (k - 1) // 2)))
         if n <= rows:
             return finish(class_pairs.pair_scores(self.expansions_, x, self.intercept_))
 

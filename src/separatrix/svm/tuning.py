@@ -87,7 +87,7 @@ def gaussian_numbers(sample: TuningSample, deadline: float = np.inf) -> SVMTunin
     search = staged_search(validation, sample, first_rows(0), deadline)
     points = [replace(point, epsilon=EPSILONS[0]) for point in search.points]
     best = least(points)
-    gram, places = search.gram(best.bandwidth), range(max(0, best.at - BELOW), len(C_GRID))
+    gram, places = search.gram(best.bandwidth), range(max(0, best.at - 1), len(C_GRID))
     for epsilon in EPSILONS[1:]:
         points += validation(sample, epsilon).points(
             gram, places, best.bandwidth, epsilon, best.at + 1
@@ -124,10 +124,6 @@ def _in_units(point: TuningPoint, mean: float, unit: float, loss_unit: float) ->
 # multiples of 1/variance of the rows in the feature space, so that the same ones serve every
 # bandwidth. Of many rows a part is searched in this way, and all of them from its best combination
 # on, by half steps.
-
-
-#: Places of C below the best of the nearest bandwidth at which the next one starts.
-BELOW = 1
 
 
 @dataclass
@@ -193,7 +189,7 @@ class GaussianSearch:
     def _points(self, place: float, at: int | None) -> list[TuningPoint]:
         """All C of one bandwidth, from a little below the best of another one (``at``) on."""
         bandwidth = self.first_bandwidth * 2.0**place
-        gram, start = self.gram(bandwidth), 0 if at is None else max(0, at - BELOW)
+        gram, start = self.gram(bandwidth), 0 if at is None else max(0, at - 1)
         enough = len(C_GRID) if at is None else at + 1
         points = self.validation.points(gram, range(start, len(C_GRID)), bandwidth, enough=enough)
         while start and least(points).at == start:
@@ -291,15 +287,8 @@ def tuning_of(sample: TuningSample, points: Sequence[TuningPoint]) -> SVMTuning:
 # What a search may cost, in floating-point operations: rows, combinations and folds follow.
 
 
-#: Operations (half a nanosecond each) of an iteration of SMO for each row; of a kernel value, and
-#: more of it for each column.
-ROW_ITERATION, KERNEL_VALUE, KERNEL_COLUMN = 4.0, 3.0, 0.15
-#: Rows up to which all are searched, at the usual work; rows of a search of more, and for each
-#: class; the same of regression, where every row is near its margin.
-ALL_ROWS, SOME_ROWS, SOME_ROWS_OF_CLASS = 4_000, 2_000, 80
-ALL_ROWS_OF_NUMBERS, SOME_ROWS_OF_NUMBERS = 1_800, 1_200
-#: The least, and the most.
-LEAST_ROWS, MOST_ROWS = 400, 6_000
+#: Operations (half a nanosecond each) of an iteration of SMO for each row.
+ROW_ITERATION = 4.0
 #: Share of the work that goes into the comparison; the rest is for fits of all rows.
 SEARCH_SHARE = 0.3
 
@@ -307,11 +296,13 @@ SEARCH_SHARE = 0.3
 def search_rows(n: int, n_classes: int, work: float) -> int:
     """Rows whose combinations are compared: work grows with their square."""
     scale = float(np.sqrt(work / NORMAL))
-    most = ALL_ROWS if n_classes else ALL_ROWS_OF_NUMBERS
-    some = max(SOME_ROWS, SOME_ROWS_OF_CLASS * n_classes) if n_classes else SOME_ROWS_OF_NUMBERS
-    if n <= min(most * scale, MOST_ROWS):
+    # Rows up to which all are searched at the usual work, and rows of a search of more: fewer of
+    # regression, where every row is near its margin.
+    all_rows, some_rows = (4_000, max(2_000, 80 * n_classes)) if n_classes else (1_800, 1_200)
+    most = 6_000  # whatever the work
+    if n <= min(all_rows * scale, most):
         return n
-    return int(np.clip(some * scale, LEAST_ROWS, MOST_ROWS))
+    return int(np.clip(some_rows * scale, 400, most))
 
 
 def first_rows(n_classes: int) -> int:
@@ -326,7 +317,8 @@ def fit_cost(row_iterations: float, n_search: int, sizes: Ints, columns: int) ->
     square of the rows, like the kernel values.
     """
     n = float(np.max(sizes)) if len(sizes) == 1 else float(np.sqrt(np.sum(sizes**2) / 2.0))
-    kernel = np.sum(sizes.astype(float) ** 2) * (KERNEL_VALUE + KERNEL_COLUMN * columns)
+    # Operations of a kernel value: an exponential, and a multiplication for each column.
+    kernel = np.sum(sizes.astype(float) ** 2) * (3.0 + 0.15 * columns)
     return float(ROW_ITERATION * row_iterations * (n / n_search) ** 2 + kernel)
 
 
@@ -604,7 +596,7 @@ class SampleValidation:
     @property
     def tol(self) -> float:
         """Violation of the KKT conditions that is left."""
-        return FINE_TOLERANCE if self.sample.n <= FEW_ROWS else TOLERANCE
+        return 1e-4 if self.sample.n <= 300 else TOLERANCE  # finer of few rows: it costs nothing
 
     @cached_property
     def pairs(self) -> list[tuple[Ints, Ints]]:
@@ -694,9 +686,8 @@ def feature_variance(gram: NDArray[Any], w: Floats) -> float:
 # C is limited.
 
 
-#: Violation of the KKT conditions that is left at each C, in the units of t; of few rows, where it
-#: costs nothing, a finer one.
-TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 3e-2, 1e-4, 300
+#: Violation of the KKT conditions that is left at each C, in the units of t.
+TOLERANCE = 3e-2
 
 
 class SVMFoldPath:
@@ -775,11 +766,6 @@ class SVMFoldPath:
 # A row of the test fold has low = high = 0: it never moves, and its f = Kβ comes with the others.
 
 
-#: Rows are left out if no more than this fraction remain; how far from violating they must be,
-#: in units of the violation; and the tolerance on the others.
-SHRINK, WIDTH, REDUCTION = 0.7, 0.2, 0.5
-
-
 @dataclass(frozen=True)
 class BinaryProblem:
     """A problem, and the Gram matrix of its rows with its diagonal."""
@@ -807,15 +793,15 @@ class BinaryProblem:
             if most - least <= tol or n_steps < steps or count >= limit:
                 return work, _intercept(least, most)
             up, down = p.up_gradient(beta, f), p.down_gradient(beta, f)
-            room = WIDTH * (most - least)
+            room = 0.2 * (most - least)  # how far from violating the rows left out must be
             moving = (up < most + room) | (down > least - room)
             active = np.flatnonzero(moving & (p.low < p.high))
-            goal, most_steps = REDUCTION * tol, limit - count
-            if len(active) > SHRINK * m:
+            goal, most_steps = 0.5 * tol, limit - count
+            if len(active) > 0.7 * m:  # too many for leaving out the others to be worth it
                 if m <= working_set:
                     continue
                 active = widest(up, down, working_set)
-                goal, most_steps = max(goal, REDUCTION * (most - least)), min(most_steps, 10 * m)
+                goal, most_steps = max(goal, 0.5 * (most - least)), min(most_steps, 10 * m)
             n_steps, more = self._solve_active(beta, f, active, goal, most_steps)
             count, work = count + n_steps * len(active) // m, work + more
 
