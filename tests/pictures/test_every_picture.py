@@ -121,7 +121,9 @@ def test_strange_names_survive():
 
 def test_a_notebook_gets_a_whole_svg():
     ET.fromstring(PICTURES["generalization gap"]._repr_svg_())
-    assert 'xmlns="http://www.w3.org/2000/svg"' in PICTURES["generalization gap"]._repr_svg_()
+    svg = PICTURES["generalization gap"]._repr_svg_()
+    assert 'xmlns="http://www.w3.org/2000/svg"' in svg
+    assert "background: var(--paper, #fefefe)" in svg  # readable where the notebook is dark
 
 
 def test_dots_become_few_nodes_and_many_points_a_density():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
-from separatrix.pictures.style import HEIGHT, SETTINGS, WIDTH
+from separatrix.pictures.style import HEIGHT, PAPER, SETTINGS, WIDTH
 
 
 class Display(ABC):
@@ -95,4 +95,6 @@ class Display(ABC):
         return to_svg(self, prefix)
 
     def _repr_svg_(self) -> str:
-        return self.to_svg().replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        """The plot on paper of its own: a notebook may be dark, and its letters are not."""
+        root = f'<svg xmlns="http://www.w3.org/2000/svg" style="background: var(--paper, {PAPER})" '
+        return self.to_svg().replace("<svg ", root, 1)

@@ -131,7 +131,7 @@ export function certificate() {
     show(given) {
       node.hidden = !given;
       node.classList.toggle("fails", Boolean(given && !given.holds));
-      node.textContent = given?.text ?? "";
+      node.textContent = (given?.text ?? "").replace(/e-(?=\d)/g, "e−"); // a sign that ends no line
     },
   };
 }
