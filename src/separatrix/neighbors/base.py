@@ -614,19 +614,8 @@ def distance_weights(weights: Any, distances: Floats) -> Floats:
 def gaussian_weights(distances: Floats, h: float) -> Floats:
     """exp(−d²/2h²) relative to the nearest, so that not all underflow far from the data."""
     weights: Floats = np.empty(distances.shape)
-    # Numbers of a block that stays in the cache of a processor.
-    rows = max(1, 32_768 // max(1, distances.shape[1]))
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        for start in range(0, len(distances), rows):
-            d, part = distances[start : start + rows], weights[start : start + rows]
-            nearest = d.min(axis=1)[:, None]
-            # d² − min² as a product: the square of a large distance would overflow
-            np.subtract(d, nearest, out=part)
-            part /= h
-            part *= (d + nearest) / h
-            part *= -0.5
-            np.exp(part, out=part)
-            part[d == nearest] = 1.0  # also where both are infinite
+    inverse = min(1.0 / h, loops.FARTHEST)
+    loops.gaussian_weights(np.ascontiguousarray(distances, dtype=np.float64), inverse, weights)
     return weights
 
 

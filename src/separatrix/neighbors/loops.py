@@ -9,6 +9,10 @@ import numpy as np
 from separatrix.compilation import compiled
 from separatrix.kernels.loops import FLAGS, LEAST, SUMS, exponential, larger, smaller
 
+#: Minus the logarithm of the least density that is told from zero; squares beyond are taken for it,
+#: as zero times infinity is not a number.
+FARTHEST = 1e300
+
 
 @compiled
 def misclassified_by_count(copies, weights, codes, truth, n_classes, first, last, out):
@@ -184,13 +188,30 @@ def means_of_neighbors(distances, indices, w, codes, values, kind, k, smoothing,
                 )
 
 
+@compiled(fastmath=FLAGS)
+def gaussian_weights(distances, inverse, weights):
+    """exp(−½ (d² − m²)/h²) of every row, with m its least distance, and 1/h as ``inverse``.
+
+    The difference is a product, as the square of a large distance would overflow. Where m is
+    infinite, all weights are one.
+    """
+    for i in range(len(distances)):
+        row, out = distances[i], weights[i]
+        nearest = row[0]
+        for j in range(row.size):
+            nearest = smaller(nearest, row[j])
+        if nearest == np.inf:
+            out[:] = 1.0
+            continue
+        for j in range(row.size):
+            beyond, both = (row[j] - nearest) * inverse, (row[j] + nearest) * inverse
+            t = -0.5 * beyond * smaller(both, FARTHEST)
+            e = exponential(larger(t, LEAST))
+            out[j] = e if t >= LEAST else 0.0
+
+
 # -------------------------------------------------------------------------------------------------
 # Sums of kernels K(u), u = d/h, and of g = −u K′(u), over points at given distances.
-
-
-#: Minus the logarithm of the least density that is told from zero; squares beyond are taken for it,
-#: as zero times infinity is not a number.
-FARTHEST = 1e300
 
 
 @compiled(fastmath=FLAGS)
