@@ -146,7 +146,12 @@ def described_lasso(model, names):
     data = load_diabetes(scaled=False)
     x, y = data.data, data.target
     alphas, coefs, _ = lasso_path(x - x.mean(0), y - y.mean(), alphas=40)
-    bare = Inference(names, model.coef_, model.intercept_, reason="The penalty shrinks them.")
+    bare = Inference(
+        names=names,
+        estimates=model.coef_,
+        intercept=model.intercept_,
+        reason="The penalty shrinks them.",
+    )
     path = RegularizationPath(alphas, coefs.T, model.alpha)
     return ModelDescription("Lasso", model.get_params(), CERTIFICATE, inference=bare, path=path)
 
@@ -156,7 +161,12 @@ def described_classifier(model, names):
     certificate = Certificate("Closed form", promised=())
     coef, intercept = np.atleast_2d(model.coef_), np.ravel(model.intercept_)
     if len(coef) == 1:
-        found = Inference(names, coef[0], float(intercept[0]), reason="No standard errors.")
+        found = Inference(
+            names=names,
+            estimates=coef[0],
+            intercept=float(intercept[0]),
+            reason="No standard errors.",
+        )
         return ModelDescription("RidgeClassifier", {}, certificate, inference=found)
     several = ClassCoefficients(names, coef, intercept)
     return ModelDescription("RidgeClassifier", {}, certificate, class_coefficients=several)

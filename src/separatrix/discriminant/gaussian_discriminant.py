@@ -54,7 +54,7 @@ from separatrix.messages import InputError, SeparatrixWarning, check_option
 from separatrix.notebook import Grid, Item, Shown
 from separatrix.parameters import declare_parameters
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
-from separatrix.rows.schema import Block, Column, Encoding, Schema, Terms, identity, to_array
+from separatrix.rows.schema import Block, Column, Encoding, Schema, identity, to_array
 from separatrix.selection.folds import (
     Folds,
     folding,
@@ -206,16 +206,11 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
             return super().fit(X, y, sample_weight)
         self._number_type = number_type(X)
         if isinstance(X, Rows):
-            table = class_rows(self, X, y, sample_weight).read()
-            table = table.take(folding(table.block.w, self.cv))
-            whole, encoding = self._table_moments(table, "full")
-            folds = table_folds(table, self.cv, class_terms(self, table, table.block.targets))
+            folds, whole, encoding = fold_table(self, X, y, sample_weight)
         else:
             rows = rows_with_codes(self, X, y, sample_weight)
             rows = rows.take(folding(rows.block.w, self.cv))
-            parts = folds_of(self.cv, len(rows), codes=rows.block.parts)
-            warn_of_parted_copies(rows, parts, self.cv)
-            folds, whole = array_folds(rows, parts, len(self.classes_))
+            folds, whole = fold_array(rows, split_rows(rows, self.cv), len(self.classes_))
             encoding = identity(rows.schema)
         self._compare(folds)
         structure = COVARIANCES[self.structure_]
@@ -554,26 +549,20 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("criterion", self.criterion, ("log_loss", "error"))
         self.grid_ = shrinkage_grid(self.alphas, self.betas)
-        if isinstance(X, Rows):
-            table = class_rows(self, X, y, sample_weight).read()
-            table = table.take(folding(table.block.w, self.cv))
-            whole, encoding = self._table_moments(table, "full")
-            folds = table_folds(table, self.cv, class_terms(self, table, table.block.targets))
-        else:
+        if not isinstance(X, Rows):
             rows = rows_with_codes(self, X, y, sample_weight)
-            rows = rows.take(folding(rows.block.w, self.cv))
-            return self._fit_array(rows)
+            return self._fit_array(rows.take(folding(rows.block.w, self.cv)))
+        folds, whole, encoding = fold_table(self, X, y, sample_weight)
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)
         return self._fit_folds([ShrinkageFold.of(fold, priors) for fold in folds], whole, encoding)
 
     def _fit_array(self, rows: ArrayRows) -> Self:
-        folded = folds_of(self.cv, len(rows), codes=rows.block.parts)
-        warn_of_parted_copies(rows, folded, self.cv)
+        folded = split_rows(rows, self.cv)
         k, encoding = len(self.classes_), identity(rows.schema)
         total = np.bincount(np.asarray(rows.block.parts), rows.block.w, k).astype(np.float64)
         priors = None if self.priors is None else class_priors(self.priors, total)
         if not is_wide(rows.block):
-            folds, whole = array_folds(rows, folded, k)
+            folds, whole = fold_array(rows, folded, k)
             tests = [ShrinkageFold.of(fold, priors) for fold in folds]
             return self._fit_folds(tests, whole, encoding)
         self._wide_block = block = filled_in(weighted_rows(rows.block))
@@ -707,7 +696,14 @@ class ClassFold:
     test: Block
 
 
-def array_folds(rows: ArrayRows, array_fold: Folds, k: int) -> tuple[list[ClassFold], ClassMoments]:
+def split_rows(rows: InMemory, cv: Any, codes: Ints | None = None) -> Folds:
+    """The folds of rows by their class codes, with a warning where copies are parted."""
+    folds = folds_of(cv, len(rows), codes=rows.block.parts if codes is None else codes)
+    warn_of_parted_copies(rows, folds, cv)
+    return folds
+
+
+def fold_array(rows: ArrayRows, array_fold: Folds, k: int) -> tuple[list[ClassFold], ClassMoments]:
     """Every fold, and the class moments of all rows; one pass if the folds partition the rows."""
     block = rows.block
     d = block.x.shape[1]
@@ -729,8 +725,17 @@ def array_folds(rows: ArrayRows, array_fold: Folds, k: int) -> tuple[list[ClassF
     return folds, whole
 
 
-def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
-    """Every fold of a table; levels and imputed values are those of its training rows."""
+def fold_table(
+    model: Any, X: Rows, y: Any, sample_weight: Any
+) -> tuple[list[ClassFold], ClassMoments, Encoding]:
+    """Every fold of a table, the class moments of all rows and their encoding.
+
+    Levels and imputed values of a fold are those of its training rows.
+    """
+    rows = class_rows(model, X, y, sample_weight).read()
+    rows = rows.take(folding(rows.block.w, model.cv))
+    whole, encoding = model._table_moments(rows, "full")
+    targets = class_terms(model, rows, rows.block.targets)
     codes = rows.block.codes(targets)
 
     def one(train: Ints, test: Ints) -> ClassFold:
@@ -739,9 +744,7 @@ def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
         test_block = prepared.encoding.apply(rows.block.take(test))
         return ClassFold(moments, replace(test_block, parts=codes[test]))
 
-    folds = folds_of(cv, len(codes), codes=codes)
-    warn_of_parted_copies(rows, folds, cv)
-    return folds.map(one)
+    return split_rows(rows, model.cv, codes).map(one), whole, encoding
 
 
 @dataclass(frozen=True)
@@ -1012,7 +1015,7 @@ def _tests(data: TuningData, priors: Floats | None) -> list[ShrinkageFold]:
     n, d = x.shape
     if d < n:
         rows = ArrayRows(x, None, data.w).with_parts(codes)
-        folds, _ = array_folds(rows, data.folds, data.n_classes)
+        folds, _ = fold_array(rows, data.folds, data.n_classes)
         return [ShrinkageFold.of(fold, priors) for fold in folds]
     block = ArrayRows(x, None, data.w).with_parts(codes).block
     return span_folds(block, data.folds.pairs, data.n_classes, priors)

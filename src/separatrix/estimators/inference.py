@@ -8,7 +8,7 @@ The law is Student's for least squares and the normal one for maximum likelihood
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
@@ -182,7 +182,7 @@ def p_phrase(p: float) -> str:
 
 
 @dataclass(frozen=True)
-class Inference:
+class Inference(Diagnostics):
     """Coefficients by name, without the intercept, each with its 95 % interval if there is one.
 
     ``t_values`` are estimates by their standard errors, called by the ``letter`` of their law.
@@ -191,6 +191,7 @@ class Inference:
     where the model does not keep its rows.
     """
 
+    _: KW_ONLY
     names: tuple[str, ...]
     estimates: Floats
     intercept: float | None = None
@@ -199,15 +200,8 @@ class Inference:
     t_values: Floats | None = None
     p_values: Floats | None = None
     intercept_row: tuple[float, ...] | None = None
-    r_squared: float | None = None
-    sigma: float | None = None
-    residuals: Floats | None = None
-    fitted: Floats | None = None
-    leverage: Floats | None = None
-    cooks_distance: Floats | None = None
     reason: str = ""
     letter: str = "t"
-    quality: ModelQuality | None = None
     variance_inflation: Floats | None = None
 
 
@@ -262,7 +256,7 @@ def inference(model: object) -> Inference | None:
         return None
     constant = np.ravel(model.intercept_)
     intercept = float(constant[0]) if constant.size == 1 else None
-    bare = Inference(names_of(model, coef.size), coef, intercept)
+    bare = Inference(names=names_of(model, coef.size), estimates=coef, intercept=intercept)
     if not isinstance(model, SupportsSummary):
         kind = type(model).__name__
         return replace(bare, reason=f"No theory of standard errors is offered for {kind}.")
@@ -297,24 +291,18 @@ def _from_summary(summary: CoefficientTable, bare: Inference) -> Inference:
         summary.intervals[:, 0],
         summary.intervals[:, 1],
     )
-    names, fit = summary.names[skip:], summary.diagnostics()
+    names = summary.names[skip:]
     vif = summary.extra_columns().get("VIF")
     return Inference(
-        names if len(names) == bare.estimates.size else bare.names,
-        summary.estimates[skip:],
-        float(summary.estimates[0]) if skip else None,
-        summary.intervals[skip:],
-        summary.standard_errors[skip:],
-        summary.statistics[skip:],
-        summary.p_values[skip:],
-        tuple(float(column[0]) for column in columns) if skip else None,
-        fit.r_squared,
-        fit.sigma,
-        fit.residuals,
-        fit.fitted,
-        fit.leverage,
-        fit.cooks_distance,
+        **vars(summary.diagnostics()),
+        names=names if len(names) == bare.estimates.size else bare.names,
+        estimates=summary.estimates[skip:],
+        intercept=float(summary.estimates[0]) if skip else None,
+        intervals=summary.intervals[skip:],
+        standard_errors=summary.standard_errors[skip:],
+        t_values=summary.statistics[skip:],
+        p_values=summary.p_values[skip:],
+        intercept_row=tuple(float(column[0]) for column in columns) if skip else None,
         letter=summary.letter,
-        quality=fit.quality,
         variance_inflation=None if vif is None else vif[skip:],
     )

@@ -58,10 +58,6 @@ class Query(Shown):
     --------
     query : Choose rows of a pool.
 
-    References
-    ----------
-    B. Settles, Active learning literature survey, University of Wisconsin–Madison, 2009.
-
     Examples
     --------
     >>> import separatrix as sx
@@ -485,10 +481,6 @@ class ActiveCurve(Shown):
     See Also
     --------
     active_curve : Run the simulation.
-
-    References
-    ----------
-    B. Settles, Active learning literature survey, University of Wisconsin–Madison, 2009.
 
     Examples
     --------

@@ -220,11 +220,6 @@ class LearningCurves(Shown):
     --------
     learning_curves : Computes them.
 
-    References
-    ----------
-    C. Cortes, L. D. Jackel, S. A. Solla, V. Vapnik and J. S. Denker, Learning curves:
-    asymptotic values and rate of convergence, NIPS, 1993.
-
     Examples
     --------
     >>> import numpy as np

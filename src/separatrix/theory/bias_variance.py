@@ -73,11 +73,6 @@ class BiasVariance(Shown):
     polynomial_bias_variance : Polynomials, the noise in closed form.
     BiasVarianceDisplay : Draws several.
 
-    References
-    ----------
-    S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma,
-    Neural Computation 4, 1992.
-
     Examples
     --------
     >>> import numpy as np
@@ -448,12 +443,6 @@ class BootstrapBiasVariance(Shown):
     --------
     bootstrap_bias_variance : Makes one.
 
-    References
-    ----------
-    - B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979.
-    - S. Geman, E. Bienenstock and R. Doursat, Neural networks and the bias/variance dilemma, Neural
-      Computation 4, 1992.
-
     Examples
     --------
     >>> import numpy as np
@@ -786,11 +775,6 @@ class ClassBiasVariance(Shown):
     class_bias_variance : By simulation from a known truth.
     bootstrap_class_bias_variance : Of a table.
     BiasVariance : The same for numbers.
-
-    References
-    ----------
-    - P. Domingos, A unified bias-variance decomposition, 2000.
-    - T. Heskes, Bias/variance decompositions for likelihood-based estimators, 1998.
 
     Examples
     --------

@@ -41,11 +41,6 @@ class SampleSize(Shown):
     --------
     pac_sample_size : Makes one.
 
-    References
-    ----------
-    A. Blumer, A. Ehrenfeucht, D. Haussler and M. K. Warmuth, Learnability and the
-    Vapnik–Chervonenkis dimension, Journal of the ACM 36, 1989.
-
     Examples
     --------
     >>> import separatrix as sx
@@ -291,11 +286,6 @@ class PACSimulation(Shown):
     --------
     pac_simulation : Makes one.
     PACDisplay : Draws it.
-
-    References
-    ----------
-    A. Blumer, A. Ehrenfeucht, D. Haussler and M. K. Warmuth, Learnability and the
-    Vapnik–Chervonenkis dimension, Journal of the ACM 36, 1989.
 
     Examples
     --------

@@ -50,11 +50,6 @@ class VCDimension(Shown):
     vc_dimension : Makes one.
     ShatteringDisplay : Draws the shattered set.
 
-    References
-    ----------
-    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
-    events to their probabilities, Theory of Probability and its Applications 16, 1971.
-
     Examples
     --------
     >>> import separatrix as sx
@@ -298,11 +293,6 @@ class Shattering(Shown):
     --------
     shatters : Makes one.
     ShatteringDisplay : Draws it.
-
-    References
-    ----------
-    V. N. Vapnik and A. Ya. Chervonenkis, On the uniform convergence of relative frequencies of
-    events to their probabilities, Theory of Probability and its Applications 16, 1971.
 
     Examples
     --------
