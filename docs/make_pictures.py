@@ -1,6 +1,6 @@
-"""Regenerate docs/pictures.md with its plots, and the screenshot of the report.
+"""Regenerate docs/pictures.md with its plots, and the screenshots of the report and the explorer.
 
-    python -m docs.make_pictures         (from the root of the project; Chromium for the screenshot)
+    python -m docs.make_pictures        (from the root of the project; Chromium for the screenshots)
 
 Every picture is one that a report shows, of a study of a built-in table. Each is an SVG file that
 follows the reader's light or dark theme.
@@ -14,12 +14,15 @@ import re
 import shutil
 import sys
 import tempfile
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from docs.extensions.displays import alone
+from PIL import Image
 from sklearn.datasets import load_wine
 
 import separatrix
@@ -147,6 +150,8 @@ CHAPTERS = {
 #: Size of the screenshot: the width of the page in each theme, what is kept of its height, and
 #: how far it is reduced.
 PAGE_WIDTH, PAGE_HEIGHT, REDUCED = 1000, 880, 0.8
+#: Whether a view of the explorer has its fit: its certificate stands there.
+FITTED = "Boolean(document.querySelector('[data-figure=certificate]')?.textContent)"
 
 
 def main() -> None:
@@ -157,8 +162,9 @@ def main() -> None:
     (HERE / "pictures.md").write_text(_page(studies), encoding="utf-8")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
-        sys.exit("no Chromium on this machine: the screenshot stays as it is")
+        sys.exit("no Chromium on this machine: the screenshots stay as they are")
     _screenshot(studies["lines"], chromium)
+    _explorer(studies["lines"], chromium)
 
 
 def _study(table: str, target: str, models: list[str] | None, reject: float | None) -> Any:
@@ -461,7 +467,6 @@ def _prose(text: str) -> str:
 
 def _screenshot(study: Any, chromium: str) -> None:
     """The top of the report, light and dark side by side."""
-    from PIL import Image
     from tests.report.browser import Browser
 
     with tempfile.TemporaryDirectory() as folder:
@@ -479,6 +484,38 @@ def _screenshot(study: Any, chromium: str) -> None:
     for i, half in enumerate(halves):
         both.paste(half, (i * halves[0].width, 0))
     both.save(HERE / "images" / "report.png", optimize=True)
+
+
+def _explorer(study: Any, chromium: str) -> None:
+    """Views of the explorer, light and dark: of wine, of diabetes, and of its stored model."""
+    from tests.report.browser import Browser
+
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model.sx"
+        separatrix.save(study.model, model, study=replace(study, model=None, row_names={}))
+        diabetes = sample("diabetes").path, "progression", model
+        wine = sample("wine").path, "cultivar", None
+        pages = {
+            "explore": (*wine, "boundary?x=flavanoids&y=color_intensity", 660),
+            "explore-line": (*diabetes, "line?model=process&draws=5", 640),
+            "explore-model": (*diabetes, "model", 880),
+        }
+        browser = Browser(chromium, folder)
+        for name, (table, target, stored, view, height) in pages.items():
+            page = separatrix.explore(table, target, model=stored, browser=False)
+            for theme in ("light", "dark"):
+                browser.open("about:blank")
+                browser.open(f"{page.address}#{view}", height=height, dark=theme == "dark")
+                while not browser.evaluate(FITTED):
+                    time.sleep(0.2)
+                time.sleep(1.0)  # the picture of a stored model follows its certificate
+                clip = {"x": 0, "y": 0, "width": 1180, "height": height, "scale": 1}
+                shot = browser.send("Page.captureScreenshot", clip=clip)
+                picture = Image.open(io.BytesIO(base64.b64decode(shot["data"])))
+                few = picture.convert("RGB").quantize(256)
+                few.save(HERE / "images" / f"{name}-{theme}.png", optimize=True)
+            page.close()
+        browser.close()
 
 
 if __name__ == "__main__":

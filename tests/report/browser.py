@@ -80,7 +80,8 @@ class Browser:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
-        self.send("Page.navigate", url=f"file://{path}")
+        address = path if str(path).startswith(("http", "about")) else f"file://{path}"
+        self.send("Page.navigate", url=address)
         deadline = time.monotonic() + 30
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._next(deadline))
