@@ -121,11 +121,11 @@ from separatrix.kernel_machines.kernel_logistic import (
 )
 from separatrix.kernel_machines.kernel_ridge import KernelRidge as KernelRidge
 from separatrix.kernel_machines.kernel_ridge import KernelRidgeCV as KernelRidgeCV
-from separatrix.kernel_machines.logistic_feature_machine import (
-    LogisticRecursiveFeatureMachine as LogisticRecursiveFeatureMachine,
-)
 from separatrix.kernel_machines.radial_basis import RadialBasisClassifier as RadialBasisClassifier
 from separatrix.kernel_machines.radial_basis import RadialBasisRegressor as RadialBasisRegressor
+from separatrix.kernel_machines.recursive_feature_machine import (
+    LogisticRecursiveFeatureMachine as LogisticRecursiveFeatureMachine,
+)
 from separatrix.kernel_machines.recursive_feature_machine import (
     RecursiveFeatureMachineClassifier as RecursiveFeatureMachineClassifier,
 )

@@ -584,7 +584,7 @@ _ROWS = (
             operations=_metric_operations, copies=_distinct_copies)),
     Declaration("RadialBasisRegressor", "kernel_machines.radial_basis", REGRESSION),
     Declaration("RadialBasisClassifier", "kernel_machines.radial_basis", CLASSIFICATION),
-    Declaration("LogisticRecursiveFeatureMachine", "kernel_machines.logistic_feature_machine",
+    Declaration("LogisticRecursiveFeatureMachine", "kernel_machines.recursive_feature_machine",
         CLASSIFICATION, most_rows=_CUBE, beyond="RecursiveFeatureMachineClassifier",
         candidate=_candidate("learned_metric_logistic", 16, "kernel logistic, metric learned",
             share=4.0, too_expensive=_separation_cost, rows_a_unit=50,

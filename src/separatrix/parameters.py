@@ -48,6 +48,7 @@ DESCRIPTIONS = {
     "labels": "Names of the classes.",
     "leaf_size": IGNORED,
     "level": "Level of the intervals.",
+    "max_exact": "Rows up to which the fit is exact.",
     "max_points": "Above so many points their density is drawn.",
     "metric": 'A name, a metric, a function of two points, or "precomputed" (a matrix, or a\n'
     "sparse graph of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.",
@@ -61,9 +62,12 @@ DESCRIPTIONS = {
     "reject_label": 'What ``predict`` returns for rejected rows; None is "reject", or −1 (one\n'
     "less than the smallest class, if that is less) among numbers.",
     "residuals": "Observed minus fitted values.",
+    "rounds": "Updates of the metric; 0 leaves it even.",
     "row_labels": "Names of the rows; their positions if None.",
     "selection": IGNORED,
+    "share": "τ, from 0 to 1: the share of the kernel along columns.",
     "shrinking": IGNORED,
+    "spread": "Bandwidths h and g, in mean distances of two rows.",
     "standardize": "Standardize the columns first, so that their units do not matter.",
     "time_budget": "Seconds after which the best solution so far is returned, with\n"
     "its duality gap.",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.kernel_machines import logistic_feature_machine as machine
+from separatrix.kernel_machines import recursive_feature_machine as subject
 from separatrix.selection.folds import Folds
 from separatrix.selection.tuning import TuningData
 
@@ -32,9 +32,9 @@ def _follow(losses: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> Any:
         def loss(self, p: np.ndarray) -> float:
             return float(self.losses[int(p[0])])
 
-    monkeypatch.setattr(machine, "FoldPath", Fold)
+    monkeypatch.setattr(subject, "FoldPath", Fold)
     search = SimpleNamespace(folds=[None] * losses.shape[1])
-    return machine.follow_penalties(search, None, tuple(range(len(losses))))  # type: ignore[arg-type]
+    return subject.follow_penalties(search, None, tuple(range(len(losses))))  # type: ignore[arg-type]
 
 
 def test_losses_of_a_fold_do_not_reach_its_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
