@@ -235,11 +235,8 @@ def fill_pair(between, first, second, gram):
 # Loops over some of the rows of a sparse matrix, given by the begins and ends of their entries.
 
 
-Array = Any
-
-
 @compiled
-def sparse_dot(begin: int, end: int, indices: Array, data: Array, v: Array) -> float:
+def sparse_dot(begin, end, indices, data, v):
     """Σ x v over the entries ``begin`` to ``end``; four sums, so that none waits for another."""
     s0 = s1 = s2 = s3 = 0.0
     at = begin
@@ -256,17 +253,7 @@ def sparse_dot(begin: int, end: int, indices: Array, data: Array, v: Array) -> f
 
 
 @compiled
-def some_rows_times(
-    start: int,
-    stop: int,
-    rows: Array,
-    begins: Array,
-    ends: Array,
-    indices: Array,
-    data: Array,
-    v: Array,
-    out: Array,
-) -> None:
+def some_rows_times(start, stop, rows, begins, ends, indices, data, v, out):
     """out[k] = x·v for the rows number ``start`` to ``stop`` of a list."""
     for k in range(start, stop):
         i = rows[k]
@@ -274,17 +261,7 @@ def some_rows_times(
 
 
 @compiled
-def some_rows_sum(
-    start: int,
-    stop: int,
-    rows: Array,
-    begins: Array,
-    ends: Array,
-    indices: Array,
-    data: Array,
-    r: Array,
-    out: Array,
-) -> None:
+def some_rows_sum(start, stop, rows, begins, ends, indices, data, r, out):
     """Out += Σ r[k] x over the rows number ``start`` to ``stop`` of a list."""
     for k in range(start, stop):
         i, factor = rows[k], r[k]
@@ -294,17 +271,7 @@ def some_rows_sum(
 
 
 @compiled
-def some_rows_gram(
-    start: int,
-    stop: int,
-    rows: Array,
-    begins: Array,
-    ends: Array,
-    indices: Array,
-    data: Array,
-    r: Array,
-    out: Array,
-) -> None:
+def some_rows_gram(start, stop, rows, begins, ends, indices, data, r, out):
     """Out += Σ r[k] x xᵀ over the rows number ``start`` to ``stop`` of a list, both triangles."""
     for k in range(start, stop):
         i = rows[k]
@@ -315,9 +282,7 @@ def some_rows_gram(
 
 
 @compiled
-def in_single(
-    start: int, stop: int, indptr: Array, data: Array, single: Array, square: Array
-) -> tuple[float, float]:
+def in_single(start, stop, indptr, data, single, square):
     """Copy rows to ``single`` and sum their squares; the least and the largest size of an entry."""
     least, most = np.inf, 0.0
     for i in range(start, stop):
@@ -334,19 +299,7 @@ def in_single(
 
 
 @compiled
-def heavy_first(
-    start: int,
-    stop: int,
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    label: Array,
-    heavy: int,
-    labels: Array,
-    values: Array,
-    ends: Array,
-    rest: Array,
-) -> None:
+def heavy_first(start, stop, indptr, indices, data, label, heavy, labels, values, ends, rest):
     """Number the columns of rows by ``label``, those below ``heavy`` first.
 
     ``ends`` are where the heavy entries of a row end, ``rest`` is Σ x² of the others.
@@ -370,17 +323,7 @@ def heavy_first(
 
 
 @compiled
-def with_own_columns(
-    rows: Array,
-    begins: Array,
-    ends: Array,
-    indices: Array,
-    data: Array,
-    label: Array,
-    count: int,
-    labels: Array,
-    values: Array,
-) -> int:
+def with_own_columns(rows, begins, ends, indices, data, label, count, labels, values):
     """Copy rows, numbering columns from ``count`` on as they occur; returns the next number.
 
     ``label`` is the number of a column, −1 where it has none yet.
@@ -406,7 +349,7 @@ CHUNK = 16
 
 
 @compiled
-def shuffle(order: Array, count: int, seed: int) -> int:
+def shuffle(order, count, seed):
     """Shuffle the first ``count`` (linear congruential generator); returns the next seed."""
     state = np.uint64(seed)
     for at in range(count - 1, 0, -1):
@@ -417,9 +360,7 @@ def shuffle(order: Array, count: int, seed: int) -> int:
 
 
 @compiled
-def change_coordinate(
-    i: int, score: float, numbers: Array, epsilon: float, step: float, beta: Array
-) -> float:
+def change_coordinate(i, score, numbers, epsilon, step, beta):
     """β of row i takes its best value with the others fixed; returns its change.
 
     That is the β of least ½ k (β − old)² + slope (β − old) + ε|β| between its bounds. ``numbers``
@@ -439,20 +380,7 @@ def change_coordinate(
 
 
 @compiled
-def sparse_epoch(
-    begins: Array,
-    ends: Array,
-    indices: Array,
-    data: Array,
-    numbers: Array,
-    rows: Array,
-    chunks: Array,
-    epsilon: float,
-    beta: Array,
-    w: Array,
-    b: float,
-    step: float,
-) -> float:
+def sparse_epoch(begins, ends, indices, data, numbers, rows, chunks, epsilon, beta, w, b, step):
     """Every one of ``rows``, in chunks, takes its best β with the others fixed; returns b.
 
     ``w`` = Xᵀβ is kept up to date, and b changes by ``step`` for every unit of Σβ.
@@ -471,17 +399,7 @@ def sparse_epoch(
 
 
 @compiled(fastmath={"reassoc", "contract"})
-def dense_epoch(
-    x: Array,
-    numbers: Array,
-    rows: Array,
-    chunks: Array,
-    epsilon: float,
-    beta: Array,
-    w: Array,
-    b: float,
-    step: float,
-) -> float:
+def dense_epoch(x, numbers, rows, chunks, epsilon, beta, w, b, step):
     """As :func:`sparse_epoch`, over dense rows."""
     for chunk in chunks:
         for at in range(CHUNK * chunk, min(CHUNK * chunk + CHUNK, len(rows))):
@@ -502,19 +420,7 @@ def dense_epoch(
 
 
 @compiled
-def multiclass_epoch(
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    square: Any,
-    code: Any,
-    cost: Any,
-    order: Any,
-    active: int,
-    alpha: Any,
-    w: Any,
-    threshold: float,
-) -> tuple[float, int]:
+def multiclass_epoch(indptr, indices, data, square, code, cost, order, active, alpha, w, threshold):
     """One epoch over ``order[:active]``; returns the worst violation and how many stay active.
 
     Row i takes its optimal α with those of the others fixed: with g the scores plus one for each
@@ -586,9 +492,7 @@ def multiclass_epoch(
 
 
 @compiled
-def apply_inverse(
-    kernel: Any, y: Any, free: Any, m: int, inverse: Any, right: Any, out: Any
-) -> float:
+def apply_inverse(kernel, y, free, m, inverse, right, out):
     """``out`` = inverse · right, refined once; returns the relative size of the refinement."""
     left = np.empty(m + 1)
     for a in range(m + 1):
@@ -619,22 +523,7 @@ def apply_inverse(
 
 
 @compiled
-def segment(
-    kernel: Any,
-    y: Any,
-    q: Any,
-    h0: Any,
-    h1: Any,
-    s0: float,
-    s1: float,
-    free: Any,
-    m: int,
-    inverse: Any,
-    fixed: Any,
-    slope: Any,
-    e0: Any,
-    e1: Any,
-) -> float:
+def segment(kernel, y, q, h0, h1, s0, s1, free, m, inverse, fixed, slope, e0, e1):
     """(b, α) of free rows as fixed + τ slope, all gradients as e0 + τ e1; returns the refinement.
 
     A gradient is y·score − q: zero on the margin. h and s are the sums over bound rows.
@@ -660,19 +549,7 @@ def segment(
 
 
 @compiled
-def next_event(
-    tau: float,
-    state: Any,
-    p: Any,
-    r: Any,
-    free: Any,
-    m: int,
-    fixed: Any,
-    slope: Any,
-    e0: Any,
-    e1: Any,
-    min_rate: float,
-) -> tuple[float, int, int]:
+def next_event(tau, state, p, r, free, m, fixed, slope, e0, e1, min_rate):
     """(τ, row, its new state) of the first event after τ; row −1 where there is none.
 
     Of events at one τ the fastest comes first, which rounding can least reverse. A gradient with a
@@ -703,7 +580,7 @@ def next_event(
 
 
 @compiled
-def leave(free: Any, m: int, inverse: Any, place: int) -> int:
+def leave(free, m, inverse, place):
     """Remove the row at ``place`` from the free ones; returns their new number."""
     if m == 1:
         return 0
@@ -726,7 +603,7 @@ def leave(free: Any, m: int, inverse: Any, place: int) -> int:
 
 
 @compiled
-def enter(kernel: Any, y: Any, free: Any, m: int, inverse: Any, i: int, along: Any) -> float:
+def enter(kernel, y, free, m, inverse, i, along):
     """Make row i free, unless it depends on the free rows; returns the Schur complement, or zero.
 
     The Schur complement is the squared distance of the row from the span of the free ones.
