@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class Scales:
     y_scale: float
     weight: float
 
-    @property
+    @cached_property
     def nonconstant(self) -> Ints:
         """The columns that are not constant; none where the target is constant."""
         if not zero_if_constant(np.array(self.y_scale), np.array(self.y_mean)):

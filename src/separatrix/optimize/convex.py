@@ -512,13 +512,15 @@ class ElasticNetPenalty:
         subtracts large numbers. A coordinate without penalty asks for v = 0; what rounding leaves
         of it is charged |v·b|.
         """
-        size = np.abs(b)
+        size, product = np.abs(b), v * b
         over = np.maximum((v if self.positive else np.abs(v)) - self.l1, 0.0)
+        outside = over > 0.0
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            within = size * (self.l1 - v * np.sign(b)) + 0.5 * self.l2 * b**2 + self.conjugate(v)
+            conjugate = np.where(outside, 0.5 * over**2 / self.l2, 0.0)
+            within = size * (self.l1 - v * np.sign(b)) + 0.5 * self.l2 * b**2 + conjugate
             beyond = 0.5 * (self.l2 * size - over) ** 2 / self.l2
-        penalized = np.where((over > 0.0) & (v * b >= 0.0), beyond, within)
-        return np.where((self.l1 > 0.0) | (self.l2 > 0.0), penalized, np.abs(v * b))
+        penalized = np.where(outside & (product >= 0.0), beyond, within)
+        return np.where((self.l1 > 0.0) | (self.l2 > 0.0), penalized, np.abs(product))
 
     def feasible_scale(self, v: Floats) -> float:
         """The largest t ≤ 1 with t·v within the thresholds ℓ > 0, where the conjugate is 0."""
@@ -694,11 +696,12 @@ def joint_certificate(certificates: Sequence[Certificate]) -> Certificate:
 
 
 def _largest(values: Floats | float) -> float:
-    return float(np.max(np.abs(values), initial=0.0))
+    return float(np.abs(values).max(initial=0.0))
 
 
 def _largest_ratio(distance: Floats, scale: Floats | float) -> float:
     """The largest distance / scale; where the scale is zero, nothing can be measured."""
-    scale = np.broadcast_to(np.asarray(scale, dtype=float), distance.shape)
-    known = scale > 0.0
-    return _largest(distance[known] / scale[known])
+    if np.ndim(scale) == 0:
+        return _largest(distance / scale) if scale > 0.0 else 0.0
+    known = np.asarray(scale) > 0.0
+    return _largest(np.divide(distance, scale, out=np.zeros(distance.shape), where=known))

@@ -309,9 +309,9 @@ def _block_moments(block: Block) -> Moments:
     by_column = isinstance(x, np.ndarray) and not x.flags.c_contiguous
     buffer = scratch((min(chunk, n), p), "F" if by_column else "C")
     shift = np.zeros(p)
-    first = slice(0, len(buffer))
-    shift[:d] = rows.dense(0, len(buffer)).mean(axis=0)
-    shift[d:] = y[first].mean(axis=0)
+    first = len(buffer)
+    shift[:d] = rows.dense(0, first).sum(axis=0) / first
+    shift[d:] = y[:first].sum(axis=0) / first
     shift[~np.isfinite(shift)] = 0.0
     weight = rows.weight
     for _ in range(2):
