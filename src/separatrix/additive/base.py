@@ -33,8 +33,6 @@ from separatrix.rows.schema import Encoding
 from separatrix.threads import on_one_blas_thread
 
 S = TypeVar("S")
-#: Coefficients that one pair of columns may have, where it is asked for.
-MOST_PAIR_FUNCTIONS = 2_500
 #: Points at which a curve is shown.
 CURVE_POINTS = 200
 
@@ -507,7 +505,8 @@ def _pair(left: ColumnBasis, right: ColumnBasis, x: Floats) -> PairBasis:
             j = int(basis.terms[0])
             coarse = spline_basis(basis.name, j, x[:, j], PAIR_INTERVALS, few=SIDE)
         sides.append(coarse or basis)
-    if sides[0].size * sides[1].size > MOST_PAIR_FUNCTIONS:
+    # Coefficients that one pair of columns may have, where it is asked for.
+    if sides[0].size * sides[1].size > 2_500:
         raise InputError(
             f"The pair of {left.name} and {right.name} would have "
             f"{sides[0].size * sides[1].size:,} coefficients.",

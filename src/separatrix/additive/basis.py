@@ -34,10 +34,6 @@ from separatrix.messages import InputError
 from separatrix.rows.schema import Encoding
 from separatrix.threads import parallel_map, pieces
 
-#: Up to so many distinct values a column is a straight line from each to the next.
-FEW_VALUES = 10
-#: Distinct values for each interval between knots.
-VALUES_OF_AN_INTERVAL = 2
 #: Intervals of the functions whose products are those of a pair of columns.
 PAIR_INTERVALS = 3
 #: Knots nearer to each other than this, relative to the range, are one.
@@ -223,11 +219,11 @@ def _level_bases(
 
 
 def spline_basis(
-    name: str, j: int, column: Floats, intervals: int, few: int = FEW_VALUES
+    name: str, j: int, column: Floats, intervals: int, few: int = 10
 ) -> ColumnBasis | None:
     """B-splines of a column of numbers on at most so many intervals; None if it is constant.
 
-    A column of ``few`` distinct values is a straight line from each to the next.
+    A column of up to ``few`` distinct values is a straight line from each to the next.
     """
     low, high = float(column.min()), float(column.max())
     width = high - low
@@ -240,7 +236,7 @@ def spline_basis(
     if len(z) <= few or intervals == 1:
         knots = z if intervals > 1 else z[[0, -1]]
         return ColumnBasis(name, terms, low, width, knots, spline_table(knots, 1))
-    count = max(2, min(intervals, len(z) // VALUES_OF_AN_INTERVAL))
+    count = max(2, min(intervals, len(z) // 2))  # at least two values between neighboring knots
     knots = np.quantile(z, np.linspace(0.0, 1.0, count + 1))
     knots = knots[np.concatenate([[True], np.diff(knots) > LEAST_DISTANCE])]
     return ColumnBasis(name, terms, low, width, knots, spline_table(knots, 3))

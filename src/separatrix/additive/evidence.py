@@ -30,20 +30,8 @@ from separatrix.optimize.convex import ROUNDING, Certificate
 
 Mask = NDArray[np.bool_]
 R = TypeVar("R")
-#: Least penalty, relative to the mean sum of squares of the coordinates of a block.
-LEAST_PENALTY = 1e-9
-#: Least variance of the noise, relative to that of the target.
-LEAST_NOISE = 1e-7
-#: Effective degrees of freedom of a block below which it is left out, if the evidence still falls.
-NO_FREEDOM = 1e-4
-#: Derivative of V in a log penalty at which the search ends: predictions have settled by then.
-FLAT = 1e-9
 #: Derivative of V at which a search that has no further to go counts as ended.
 NEARLY_FLAT = 1e-3
-#: Changes of V, relative to it, that its rounding errors hide: derivatives alone show progress.
-HIDDEN = 1e-9
-#: Largest change of a log penalty in one step.
-LARGEST_STEP = 4.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +106,8 @@ class EvidenceSearch:
         self.block = np.repeat(np.arange(len(sizes)), sizes)
         diagonal = np.add.reduceat(np.diag(moments.gram), self.starts) if len(sizes) else sizes
         self.scale = np.where(diagonal > 0.0, diagonal, 1.0) / np.maximum(sizes, 1)
-        self.lowest = np.log(np.maximum(LEAST_PENALTY * self.scale, least))
+        # Least penalty, relative to the mean sum of squares of the coordinates of a block.
+        self.lowest = np.log(np.maximum(1e-9 * self.scale, least))
 
     def start(self) -> Floats:
         """Log penalties that shrink a coordinate by half."""
@@ -157,18 +146,21 @@ class EvidenceSearch:
             active = np.isfinite(rho)
             point = self._point(rho)
             gradient, hessian, freedom = self._derivatives(point)
-            leaving = (freedom < NO_FREEDOM) & (gradient < 0.0)
+            # Degrees of freedom of a block below which it is left out, if the evidence still falls.
+            leaving = (freedom < 1e-4) & (gradient < 0.0)
             if leaving.any():
                 rho = rho.copy()
                 rho[np.flatnonzero(active)[leaving]] = np.inf
                 continue
             at_least = (rho[active] <= self.lowest[active]) & (gradient > 0.0)
             slope = float(np.abs(np.where(at_least, 0.0, gradient)).max())
-            if slope <= FLAT or steps >= most:
+            if slope <= 1e-9 or steps >= most:  # predictions have settled at such a derivative of V
                 break
             step = _newton_step(gradient, hessian, freedom, self.sizes[active], at_least)
             steps += 1
-            if abs(float(gradient @ step)) < HIDDEN * max(1.0, abs(point.value)):
+            # Changes of V, relative to it, that its rounding errors hide: derivatives alone show
+            # progress.
+            if abs(float(gradient @ step)) < 1e-9 * max(1.0, abs(point.value)):
                 if slope > 0.5 * last:  # derivatives have no further digits
                     break
                 last, rho = slope, rho.copy()
@@ -205,7 +197,8 @@ class EvidenceSearch:
         coef += linalg.cho_solve((factor, True), m.cross[at] - a @ coef, check_finite=False)
         # of second order in the error of the coefficients, as cᵀb alone is not
         deviance = m.square - float(coef @ (2.0 * m.cross[at] - a @ coef))
-        deviance = max(deviance, 0.0) + LEAST_NOISE * m.square
+        # Least variance of the noise, relative to that of the target.
+        deviance = max(deviance, 0.0) + 1e-7 * m.square
         size = 2.0 * float(np.log(np.diag(factor)).sum())
         finite = np.isfinite(rho)
         prior = float(self.sizes[finite] @ rho[finite])
@@ -300,8 +293,9 @@ def _newton_step(
     step[free] = -directions @ ((directions.T @ gradient[free]) / size)
     # One for each unit of log λ where V is V(∞) − a/λ; less near a minimum, which is not passed by.
     vanishing = (freedom < 0.05 * sizes) & (gradient < 0.0) & (step > 0.7) & free
-    step = np.where(vanishing, np.maximum(step, LARGEST_STEP), step)
-    return np.clip(step, -LARGEST_STEP, LARGEST_STEP)
+    largest = 4.0  # change of a log penalty in one step
+    step = np.where(vanishing, np.maximum(step, largest), step)
+    return np.clip(step, -largest, largest)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -378,7 +372,6 @@ def certify_penalized(
     imbalance: Floats,
     *,
     claim: str,
-    tolerance: float,
     sizes: Floats,
     balance: float,
     constraints: Floats | None = None,
@@ -415,7 +408,7 @@ def certify_penalized(
         dual=primal - gap,
         gap=gap,
         kkt=float(np.concatenate(violations).max(initial=0.0)),
-        tolerance=tolerance,
+        tolerance=1e-9,  # promised of coefficients, given their penalties
         rounding=ROUNDING * abs(primal),
         scale=scale,
         scale_of=scale_of,

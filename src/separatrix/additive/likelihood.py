@@ -39,28 +39,8 @@ from separatrix.optimize.convex import Certificate
 from separatrix.optimize.likelihoods import ScoreLikelihood
 from separatrix.optimize.newton import backtrack
 
-#: Relative duality gap that is promised.
-TOLERANCE = 1e-9
-#: Prior standard deviation of a term, in log odds or log counts, at most. Two of them lead from a
-#: probability of one half to 0.993, as few columns do; where classes are separable, the evidence
-#: itself has no such limit.
-WIDEST = 2.5
-#: Gain of log evidence in a round at which the search for penalties ends: a likelihood ratio that
-#: says nothing.
-SETTLED = 1e-4
-#: A gain at which a search that has no further to go counts as ended.
-NEARLY_SETTLED = 1e-2
-#: Steps on the evidence of one working response, which the next one replaces.
-STEPS_OF_A_RESPONSE = 2
-#: Rounds after which blocks that were left out do not come back.
-ROUNDS_AT_WILL = 20
 #: Newton steps with penalties that are fixed, and iterations of conjugate gradients, at most.
 STEPS, ITERATIONS = 50, 200
-#: Decrements, relative to the loss without terms, below which a full step needs no line search,
-#: and after which there is nothing left to gain.
-QUADRATIC, NOTHING = 1e-8, 1e-18
-#: Least weight of a row in a working response, relative to its cost.
-LEAST_WEIGHT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -146,11 +126,14 @@ class PenalizedLikelihood:
         point = _ScorePoint(start, constants, scores, self.size)
         fits: list[RidgeFit] = []
         gain, rounds = np.inf, 0
-        while gain > SETTLED and rounds < max_iter:
+        # The search for penalties ends at a gain of log evidence, a likelihood ratio, that says
+        # nothing.
+        while gain > 1e-4 and rounds < max_iter:
             responses = self._responses(point)
             before: Sequence[RidgeFit | None] = fits or [None] * len(constants)
             improved = [
-                self._improve(response, fit, closed=rounds >= ROUNDS_AT_WILL)
+                # blocks that were left out do not come back after so many rounds
+                self._improve(response, fit, closed=rounds >= 20)
                 for response, fit in zip(responses, before, strict=True)
             ]
             fits, gain = [fit for fit, _ in improved], sum(gain for _, gain in improved)
@@ -163,7 +146,7 @@ class PenalizedLikelihood:
                 for response, fit in zip(responses, fits, strict=True)
             ]
             point, decrement = self._step(point, responses, fits)
-            if decrement <= NOTHING * self.size:
+            if decrement <= 1e-18 * self.size:  # nothing is left to gain
                 break
         self.solution = self._describe(point, fits, rounds, gain)
         return self.solution
@@ -193,7 +176,8 @@ class PenalizedLikelihood:
         likelihood, z = self.likelihood, self.coordinates
         means = likelihood.means(point.scores)
         pull, weight = likelihood.pull(means), likelihood.own_curvature(means)
-        weight = np.maximum(weight, LEAST_WEIGHT * likelihood.cost[:, None])
+        # Least weight of a row in a working response, relative to its cost.
+        weight = np.maximum(weight, 1e-10 * likelihood.cost[:, None])
         gradient, sums = z.cross(self.design.cross(pull)), z.cross(self.design.cross(weight))
         found = []
         for k in range(weight.shape[1]):
@@ -210,7 +194,11 @@ class PenalizedLikelihood:
 
     def _search(self, response: _Response, *, closed: bool = False) -> EvidenceSearch:
         sizes = self.coordinates.sizes
-        return EvidenceSearch(response.moments, sizes, least=WIDEST**-2, closed=closed)
+        # Prior standard deviation of a term, in log odds or log counts, at most. Two of them lead
+        # from a probability of one half to 0.993, as few columns do; where classes are separable,
+        # the evidence itself has no such limit.
+        widest = 2.5
+        return EvidenceSearch(response.moments, sizes, least=widest**-2, closed=closed)
 
     def _improve(
         self, response: _Response, before: RidgeFit | None, *, closed: bool
@@ -218,7 +206,7 @@ class PenalizedLikelihood:
         """Penalties after a few steps uphill on the evidence, and what they gain."""
         search = self._search(response, closed=closed)
         rho = None if before is None else np.log(before.penalty)
-        fit = search.maximize(rho, STEPS_OF_A_RESPONSE)
+        fit = search.maximize(rho, 2)  # the next working response replaces this one
         gain = np.inf if rho is None and len(fit.coef) else 0.0
         if rho is not None:
             gain = fit.evidence - search.evidence(rho)
@@ -253,7 +241,8 @@ class PenalizedLikelihood:
             value = self.likelihood.loss(scores) + 0.5 * float(np.vdot(penalty * coef, coef))
             return _ScorePoint(coef, point.constants + t * direction[-1], scores, value)
 
-        if decrement <= QUADRATIC * self.size:
+        # Decrement, relative to the loss without terms, below which a full step needs no search.
+        if decrement <= 1e-8 * self.size:
             return at(1.0), decrement
         found = backtrack(at, point.value, -decrement, most=30)
         return (point, 0.0) if found is None else (found[1], decrement)
@@ -380,7 +369,7 @@ class AdditiveLikelihoodModel(AdditiveModel):
         self.effective_degrees_of_freedom_ = fit.freedom
         self.n_iter_ = fit.steps
         self.certificate_ = certify_likelihood(fit, likelihood, problem.constraints, self._claim)
-        if fit.gain > NEARLY_SETTLED:
+        if fit.gain > 1e-2:  # below that, a search that has no further to go counts as ended
             warn(
                 "SEP003",
                 f"the log evidence of the penalties still rose by {fit.gain:.2g} in the last of "
@@ -417,7 +406,7 @@ def certify_likelihood(
         rows = constraints[:, inside[:, 0]]
     return certify_penalized(
         loss, -slope[inside], fit.coef[inside], penalty[inside], pull.sum(axis=0),
-        claim=claim, tolerance=TOLERANCE, sizes=size * norms[inside],
+        claim=claim, sizes=size * norms[inside],
         balance=size * np.sqrt(float(likelihood.cost.sum())),
         constraints=rows, multipliers=fit.multipliers, scale=alone,
         scale_of="the loss of constants alone",

@@ -20,8 +20,6 @@ from separatrix.threads import parallel_map, pieces
 
 #: Bins of a column of numbers.
 BINS = 6
-#: Levels of a column beyond which the rarest share a bin.
-MOST_LEVELS = 12
 #: Functions of a side of a pair of curves.
 SIDE = PAIR_INTERVALS + 3
 
@@ -70,7 +68,8 @@ def _bins(basis: ColumnBasis, x: Floats, w: Floats) -> np.ndarray[tuple[int], np
         level = np.where(x[:, basis.terms].any(axis=1), x[:, basis.terms].argmax(axis=1) + 1, 0)
         order = np.argsort(-np.bincount(level, w, basis.size), kind="stable")
         place = np.empty(basis.size, dtype=np.int64)
-        place[order] = np.minimum(np.arange(basis.size), MOST_LEVELS - 1)
+        # Of more than twelve levels the rarest share a bin.
+        place[order] = np.minimum(np.arange(basis.size), 11)
         return place[level]
     column = x[:, basis.terms[0]]
     inverse = np.unique(column, return_inverse=True)[1]

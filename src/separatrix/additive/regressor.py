@@ -34,9 +34,6 @@ from separatrix.rows.schema import to_array
 from separatrix.statistics.moments import prepare
 from separatrix.threads import on_one_blas_thread
 
-#: Relative duality gap that is promised of the coefficients.
-TOLERANCE = 1e-9
-
 
 @declare_parameters
 class AdditiveRegressor(RegressorMixin, AdditiveModel):
@@ -310,7 +307,6 @@ def _certify(solved: _Solved, data: _Target) -> Certificate:
         fit.penalty_of_coordinates[active],
         np.array([unit * imbalance]),
         claim="Penalized least squares of smooth curves, given their penalties",
-        tolerance=TOLERANCE,
         sizes=unit * sizes,
         balance=float(unit * size * np.sqrt(data.total)),
         constraints=solved.constraints,

@@ -261,8 +261,6 @@ def derivative_at_nodes(points: Floats, values: Floats) -> Floats:
 # intervals at a time. The logarithm of λ is computed, which no number of points overflows.
 
 
-#: Steps of the search: the interval shrinks by 0.618²⁵ < 10⁻⁵, a maximum is known to its square.
-STEPS = 25
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -284,7 +282,8 @@ def log_lebesgue_constant(points: Floats, log_weights: Floats) -> tuple[float, f
         low, high = points[:-1][part], points[1:][part]
         a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         fa, fb = log_lebesgue(a), log_lebesgue(b)
-        for _ in range(STEPS):
+        # The interval shrinks by 0.618²⁵ < 10⁻⁵, and a maximum is known to the square of that.
+        for _ in range(25):
             left = fa > fb
             low, high = np.where(left, low, a), np.where(left, b, high)
             new = np.where(left, high - GOLDEN * (high - low), low + GOLDEN * (high - low))

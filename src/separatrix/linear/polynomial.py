@@ -362,7 +362,6 @@ def minimum_norm_in_powers(
 
 #: Penalties for each row, largest first: of standardized terms, so that no unit matters.
 PENALTIES = 10.0 ** np.arange(1.0, -6.25, -0.5)
-DEGREES = (2, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -376,7 +375,7 @@ class _Candidate:
 
 def tune_polynomial(data: TuningData) -> Tuning:
     """Compare degrees and penalties on the folds of ``data``."""
-    degrees = [degree for degree in DEGREES if _affordable(data, degree)]
+    degrees = [degree for degree in (2, 3, 4) if _affordable(data, degree)]
     if not degrees:
         d = data.x.shape[1]
         raise InputError(

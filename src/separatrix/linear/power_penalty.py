@@ -42,7 +42,6 @@ from separatrix.statistics.moments import Moments
 
 #: Sweeps over all coordinates between two computations of the gap.
 SWEEPS = 20
-MAX_ROUNDS = 500
 #: The gap, relative to the objective of no coefficients, below which descent ends once it stalls.
 TOLERANCE = 1e-10
 
@@ -187,7 +186,7 @@ def _lasso(target: ElasticNetProblem, alpha: float, beta: Floats) -> Floats:
 def _solve(problem: PowerProblem, beta: Floats) -> tuple[Floats, float, int]:
     """Coefficients in standard units, their duality gap, and the rounds of sweeps."""
     beta, gap, rounds = beta.copy(), problem.gap(beta), 0
-    while rounds < MAX_ROUNDS:
+    while rounds < 500:
         before, rounds = gap, rounds + 1
         descend_with_powers(
             problem.correlation, problem.target, problem.lam, problem.p, beta, SWEEPS

@@ -837,10 +837,6 @@ FROM_SQUARES: dict[str, Callable[[Floats, Floats], Floats]] = {
 }
 
 
-#: Residuals of the equations of a fold, relative to their right sides: five digits of its errors.
-FOLD_DIGITS = 1e-5
-
-
 @dataclass(frozen=True)
 class FoldErrors:
     """Mean squared errors ``mse`` and ``scores`` of the test rows (m x folds, mean of targets)."""
@@ -1053,7 +1049,7 @@ def _folds_of_products(
         weights,
         alphas,
         fit_intercept=options.fit_intercept,
-        enough=FOLD_DIGITS,
+        enough=1e-5,  # residual of the equations of a fold: five digits of its errors
         limit=FIRST_STEPS,
     )
 

@@ -33,16 +33,8 @@ FIRST, EACH = 200.0, 10.0
 #: Numbers of a square matrix that fit beside any table (half a megabyte), and beside a sparse one
 #: for each of its own: sums of threads, factors and certificates hold a few such matrices.
 FEW_NUMBERS, BESIDE = 1 << 16, 0.25
-#: Numbers of the folds of a sparse table that are solved together, at least (16 megabytes): their
-#: products read each entry once.
-FOLD_NUMBERS = 1 << 21
-#: Where all eigenvalues are asked for, sparse rows with more columns than this form no columns x
-#: columns matrix, and with more rows than this no rows x rows matrix.
-MANY_COLUMNS, FEW_ROWS = 5_000, 2_000
-
-#: Multiplications for all eigenvalues and eigenvectors of a matrix, relative to d³: they run at a
-#: third of the speed of products, and 1 500 rows take as long as 16 factors.
-EIGEN = 5.0
+#: A sparse table with more columns has no columns x columns matrix.
+MANY_COLUMNS = 5_000
 
 
 class Route(StrEnum):
@@ -90,7 +82,8 @@ def quadratic_route(block: Block, penalties: float = 1.0, *, spectrum: bool = Fa
     square = Route.ROWS if n <= d else Route.MOMENTS
     few = min(n, d)
     if spectrum:
-        return Route.PRODUCTS if d > MANY_COLUMNS and n > FEW_ROWS else square
+        # With fewer rows all eigenvalues are those of the rows x rows matrix.
+        return Route.PRODUCTS if d > MANY_COLUMNS and n > 2_000 else square
     gram = shape.gram if square is Route.MOMENTS else SPARSE * shape.stored * n
     products = penalties * STEPS * 2.0 * SPARSE * shape.stored
     cheaper = gram + penalties * few**3 / 3 <= products
@@ -99,7 +92,9 @@ def quadratic_route(block: Block, penalties: float = 1.0, *, spectrum: bool = Fa
 
 def penalty_by_penalty(penalties: int) -> bool:
     """Whether a Cholesky factor for each penalty, d³/3, is cheaper than all eigenvalues at once."""
-    return penalties / 3.0 < EIGEN
+    # All eigenvalues take 5 d³ multiplications of the speed of products: 1 500 rows take as long as
+    # 16 factors.
+    return penalties / 3.0 < 5.0
 
 
 def absolute_route(block: Block, penalties: float = 1.0) -> Route:
@@ -115,7 +110,8 @@ def folds_at_once(block: Block, paths: int) -> int:
     shape = Shape.of(block)
     small, large = sorted((shape.n, shape.d))
     one = (4 + 3 * paths) * small + (2 + paths) * large + 4 * shape.n
-    return max(1, int(max(FOLD_NUMBERS, BESIDE * shape.stored) / one))
+    # Products of folds that are solved together read each entry once: worth 16 megabytes.
+    return max(1, int(max(1 << 21, BESIDE * shape.stored) / one))
 
 
 def step_limit(block: Block) -> int | None:

@@ -595,8 +595,8 @@ def _duals(gram: Floats, root: Floats, y: Floats, alphas: Floats) -> Floats:
 
 #: Multiplications from which the n x n matrix is made in single precision.
 SINGLE = 1e8
-#: Change of the coefficients, relative to them, that is not worth another round; most steps.
-ENOUGH, MAX_STEPS = 1e-10, 30
+#: Rounds of refinement, at most.
+MAX_STEPS = 30
 
 
 @dataclass(frozen=True)
@@ -792,7 +792,8 @@ def _refine(
         best, step = RowSolution(dual, coef, fitted), solve(residual)
         # ‖Zᵀs‖² = s·ZZᵀs, and ZZᵀs + αs is the residual
         square = np.einsum("ij,ij->j", step, residual - alpha * step)
-        if (np.maximum(square, 0.0) <= (ENOUGH * np.linalg.norm(coef, axis=0)) ** 2).all():
+        # Change of the coefficients, relative to them, that is not worth another round.
+        if (np.maximum(square, 0.0) <= (1e-10 * np.linalg.norm(coef, axis=0)) ** 2).all():
             return best
         if worst > small and worst > 0.1 * min(before, 1.0):
             step = _conjugate_gradient(rows, alpha, solve, residual)

@@ -511,9 +511,6 @@ def _enlarge_set(
 # whatever the correlations. Coefficients that reach zero on the way are dropped from the support.
 
 
-#: Sweeps of coordinate descent before the first Newton steps, and between later ones.
-GRAM_SWEEPS = 10
-MORE_SWEEPS = 3
 #: Added to the unit diagonal of a support's Gram matrix: a Cholesky factor exists also when
 #: columns repeat each other, and where they do not it changes only the length of one step.
 DAMPING = 1e-11
@@ -543,7 +540,8 @@ def solve_on_gram(problem: GramProblem, gap: float, kkt: float, max_sweeps: int)
     p, n_solved = problem, 0
     # Rounds of descent and Newton steps before coordinates are added one at a time.
     for round_ in range(60):
-        most = min(MORE_SWEEPS if round_ else GRAM_SWEEPS, max_sweeps - n_solved)
+        # Sweeps before the first Newton steps, which find most signs, and between later ones.
+        most = min(3 if round_ else 10, max_sweeps - n_solved)
         gap, kkt = max(gap, rounding(p.beta, 2)), max(kkt, rounding(p.beta, 1))
         sweeps, stop = loops.descend(
             p.gram, p.target, p.grad, p.beta, p.l1, p.l2, p.positive, most, gap, kkt

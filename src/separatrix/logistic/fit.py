@@ -34,9 +34,8 @@ from separatrix.rows.schema import Terms
 from separatrix.statistics.moments import Preconditioner
 from separatrix.threads import one_blas_thread
 
-#: Columns from which products with the rows replace Hessians, and values of a table of more columns
-#: than rows up to which coordinates within the span of its rows do.
-MAX_HESSIAN, MAX_SPAN, MAX_SPAN_ROWS = 600, 20_000_000, 500
+#: Columns from which products with the rows replace Hessians.
+MAX_HESSIAN = 600
 
 
 def many_columns(n: int, d: int) -> bool:
@@ -100,7 +99,8 @@ def starting_point(data: LogisticRows, targets: Terms, options: LogisticOptions)
     if _use_products(data.rows, len(targets), options):
         assert isinstance(data.rows, ArrayRows)
         n, d = data.rows.block.x.shape
-        if not options.has_l1 and n < d and n <= MAX_SPAN_ROWS and n * d <= MAX_SPAN:
+        # Few rows of more columns have coordinates within their span.
+        if not options.has_l1 and n < d and n <= 500 and n * d <= 20_000_000:
             problem, priors = span_of_rows(data.rows, targets, options)
         else:
             problem, priors = wide_problem(data.rows, targets, options, data.x)

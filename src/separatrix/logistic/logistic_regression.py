@@ -136,11 +136,6 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
         )
 
 
-#: Fits go on to this accuracy where ``tol`` asks for less; those by products with the rows to the
-#: third, dense ones of several classes to the second, or of many to the last.
-ACCURACY, NEAR_ACCURACY, WIDE_ACCURACY, CLASSES_ACCURACY = 1e-8, 1e-7, 1e-6, 1e-5
-
-
 @declare_parameters
 class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     """Logistic regression for two or more classes, with or without an elastic-net penalty.
@@ -354,13 +349,13 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
 
 
 def _accuracy(problem: LogisticProblem, options: LogisticOptions) -> float:
-    """The accuracy that fits of such a problem go on to."""
+    """The accuracy that fits of such a problem go on to where ``tol`` asks for less."""
     if options.has_l1 or not isinstance(problem, WideLogistic):
-        return ACCURACY
+        return 1e-8
     width, k = problem.shape
     if k == 1 or problem.is_sparse:
-        return WIDE_ACCURACY
-    return NEAR_ACCURACY if width * k <= MAX_FULL else CLASSES_ACCURACY
+        return 1e-6  # by products with the rows, whose number grows with every digit
+    return 1e-7 if width * k <= MAX_FULL else 1e-5
 
 
 # -------------------------------------------------------------------------------------------------

@@ -19,10 +19,6 @@ from separatrix.probability.loops import dot, total_of
 # Σᵢ hᵢ xᵢⱼ of each column is known. So columns need not be centered, and sparse ones stay sparse.
 
 
-#: Curvatures below this fraction of Σ h x² are rounding errors of the elimination.
-ROUNDING = 1e-12
-
-
 @compiled
 def _step(gradient, old, second, l1, l2):
     """How far a coordinate moves to the minimum of its quadratic model with the penalty."""
@@ -94,7 +90,8 @@ def dense_moments(start, stop, columns, h, total, first, second):
             square += h[i] * columns[j, i] * columns[j, i]
         if total > 0.0:
             centered = square - here * here / total
-            square = centered if centered > ROUNDING * square else 0.0
+            # below that, curvatures are rounding errors of the elimination
+            square = centered if centered > 1e-12 * square else 0.0
         first[j], second[j] = here, square
 
 

@@ -19,6 +19,7 @@ from scipy.optimize import linprog
 from separatrix.arrays import Floats
 from separatrix.optimize.convex import ROUNDING as duality_ROUNDING
 from separatrix.optimize.convex import Certificate, ElasticNetPenalty, without_rounding
+from separatrix.optimize.newton import cholesky_solver
 from separatrix.probability import likelihood
 from separatrix.rows.rows import ArrayRows, EncodedRows, InMemory, Rows
 from separatrix.rows.schema import Block, Terms, concatenate
@@ -262,7 +263,7 @@ def discriminant_start(problem: LogisticProblem, moments: Moments) -> Floats:
         means += (p.matrix.T @ moments.x_mean)[:, None]
     within = gram - (means * priors) @ means.T + 0.01 * np.eye(r)
     within += np.diag(problem.ridge[:r] / (0.25 * moments.weight))
-    coefficients = linalg.lstsq(within, means)[0] if r else means
+    coefficients = cholesky_solver(within)(means) if r else means
     theta = np.zeros((width, len(priors)))
     theta[:r] = coefficients
     if problem.design.intercept:

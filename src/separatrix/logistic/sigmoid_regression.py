@@ -123,15 +123,12 @@ class StartSearch:
     seed: int
 
 
-#: Coefficients of standardized columns beyond which an output is a step, and none is looked for.
-STEEPEST = 20.0
-
-
 def _lower_start(problem: SigmoidSquares, start: Floats, search: StartSearch) -> LowPoint:
     """The lowest point found: a minimum has a penalty that is no more than the value elsewhere."""
     with np.errstate(divide="ignore"):
         bound = np.sqrt(2.0 * problem.value(np.zeros_like(start)) / problem.penalty)
-    bound = np.minimum(bound, STEEPEST)
+    # Coefficients of standardized columns beyond which an output is a step: none is looked for.
+    bound = np.minimum(bound, 20.0)
     return search_globally(
         problem.value,
         -bound,

@@ -40,10 +40,6 @@ from separatrix.threads import parallel_map, pieces
 # needed. Memory is a small multiple of the data and of n x scores.
 
 
-#: Values of dense rows from which a copy in single precision pays.
-MIN_SINGLE = 4_000_000
-
-
 @dataclass(frozen=True)
 class DescentPoint:
     """A point θ with its scores (n x scores), the value of F there and its gradient."""
@@ -270,6 +266,8 @@ def _copy(block: Block, n_classes: int) -> SinglePrecision | None:
 # every pass, and units of any size. In double precision the rows are read where they are.
 
 
+#: Values of dense rows from which a copy in single precision pays.
+MIN_SINGLE = 4_000_000
 #: Values of a piece of rows that is worth a thread.
 MIN_VALUES = 100_000
 
@@ -366,8 +364,8 @@ class StandardizedRows:
 # standardized rows are copied once.
 
 
-#: Scores that are worth a thread, and scores and values of a chunk.
-MIN_SCORES, CHUNK = 50_000, 40_000
+#: Scores that are worth a thread.
+MIN_SCORES = 50_000
 
 
 class ClassPass(NamedTuple):
@@ -407,7 +405,7 @@ class ClassRows:
         n, (d, k) = len(self.x), theta.shape
         number = np.float64 if len(self.center) else self.x.dtype
         point, shift = theta.astype(number), constant.astype(number)
-        chunk = max(8, CHUNK // max(d, k))
+        chunk = max(8, 40_000 // max(d, k))  # whose scores and values stay in cache
 
         def part(rows: slice) -> tuple[float, float, float, Floats, Floats]:
             gradient, sums = np.zeros((d, k), number), np.zeros(k)
@@ -468,11 +466,8 @@ def residuals_of_classes(
 # precision, on standardized columns, until the tolerance is near; the rest is in double.
 
 
-#: Relative rounding errors of sums over rows.
-SINGLE, DOUBLE = 1e-7, 1e-13
-#: Passes at which the Hessian of a sample of rows is computed first, for several classes and for
-#: two, whose scales and mean curvature often suffice; then again after so many, of more rows.
-REFRESHED, REFRESHED_BINARY, AGAIN = (1, 6, 16), (14,), 32
+#: Relative rounding error of sums over rows, in double precision.
+DOUBLE = 1e-13
 
 
 def minimize_wide(problem: WideLogistic, start: Floats, options: LogisticOptions) -> DescentResult:
@@ -502,7 +497,7 @@ def _minimize(descent: _QuasiNewtonDescent, start: Floats) -> DescentResult:
     # Tolerance down to which sums in single precision decide; the certificate is in double.
     single_accuracy = 1e-6
     if single is not None:
-        descent.rounding, part = SINGLE, max(0.7, single_accuracy / max(descent.tol, 1e-300))
+        descent.rounding, part = 1e-7, max(0.7, single_accuracy / max(descent.tol, 1e-300))
         minimum = descent.run(start, lambda theta: problem.at_rows(theta, single), part)
         start, descent.rounding = minimum.theta, DOUBLE
     if minimum is None or not descent.converged or descent.tol < single_accuracy:
@@ -577,10 +572,13 @@ class _QuasiNewtonDescent:
         decides in more columns; stored steps remain valid for any approximation.
         """
         passes, several, problem = len(self.history), here.theta.shape[1] > 1, self.problem
-        first = REFRESHED if several else REFRESHED_BINARY
+        # Passes at which that Hessian is computed first; of two classes the scales and the mean
+        # curvature often suffice.
+        first = (1, 6, 16) if several else (14,)
         if self.sampled is not None and passes >= first[0]:
-            if passes in first or passes % AGAIN == 0:
-                more = 1.0 + passes / AGAIN
+            again = 32  # passes after which it is computed again, of more rows
+            if passes in first or passes % again == 0:
+                more = 1.0 + passes / again
                 self.solve = sampled_hessian(
                     self.sampled, here.theta, here.scores, problem.ridge, problem.weight, more
                 )
@@ -711,10 +709,10 @@ def _balance_intercepts(problem: WideLogistic, descent_point: DescentPoint) -> F
 # times the mean of pₖ (1 − pₖ).
 
 
-#: Parameters up to which the Hessian is a full matrix, and multiplications that it may cost.
-MAX_FULL, FULL_WORK = 700, 4e8
-#: Part of the curvature that is added to blocks, and to the Hessian: what a sample lacks.
-DAMPING, LITTLE = 0.02, 1e-8
+#: Parameters up to which the Hessian is a full matrix.
+MAX_FULL = 700
+#: Part of the curvature that is added to blocks: what a sample lacks.
+DAMPING = 0.02
 #: Mean curvature of a row that is assumed at least.
 LEAST_CURVATURE = 1e-4
 
@@ -748,7 +746,8 @@ def sampled_hessian(
     if parameters <= MAX_FULL:
         # Rows of a sample for each column of a full Hessian: with fewer it would not resemble that
         # of all.
-        size = int(more * max(FULL_WORK / parameters**2, 6 * width))
+        # of all. A sample may cost 4e8 multiplications at least.
+        size = int(more * max(4e8 / parameters**2, 6 * width))
         z, p, w = _sample(rows, size, theta, scores, weight)
         return _full(z, p, w, ridge, weight)
     max_work = 1e9  # multiplications that blocks may cost
@@ -843,7 +842,7 @@ def _full(z: Floats, p: Floats, w: Floats, ridge: Floats, weight: float) -> Line
     diagonal = np.einsum("ii->i", hessian)
     # Least part of the mean curvature in a column: a sample may lack the rows where it varies.
     np.maximum(diagonal, 0.2 * np.repeat(mean, width), out=diagonal)
-    diagonal += np.tile(ridge, k) + LITTLE * diagonal
+    diagonal += np.tile(ridge, k) + 1e-8 * diagonal  # a factor exists beyond rounding
     solve = cholesky_solver(hessian)
     return lambda g: np.asarray(solve(g.T.ravel()).reshape(k, width).T)
 

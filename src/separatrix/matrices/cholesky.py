@@ -13,14 +13,14 @@ from scipy import linalg
 from separatrix.arrays import NDArray
 from separatrix.threads import on_one_blas_thread, one_blas_thread, parallel_map
 
-#: Rows of a block, and rows up to which a matrix is factored at once: two threads gain nothing.
-BLOCK, AT_ONCE = 256, 1280
+#: Rows of a block.
+BLOCK = 256
 
 
 def cholesky_factor(a: NDArray[Any]) -> NDArray[Any] | None:
     """L of A = L Lᵀ, written over the lower half of ``a``; None where A is not positive."""
     n = len(a)
-    if n <= AT_ONCE:
+    if n <= 5 * BLOCK:  # a matrix that is factored at once: two threads gain nothing
         return a if _factor_in_place(a) else None
     cuts = list(range(0, n, BLOCK))
     blocks = [slice(start, stop) for start, stop in zip(cuts, [*cuts[1:], n], strict=True)]

@@ -17,10 +17,6 @@ from separatrix.notebook import BAD, GOOD, MUTED, Sentence, Shown
 # Solutions and certificates: what every solver returns.
 
 
-#: Digits from which a closed form counts as exact.
-EXACT_DIGITS = 10
-
-
 @dataclass(frozen=True, repr=False)
 class Certificate(Shown):
     """Proof of optimality that can be checked from the data without solving again.
@@ -133,7 +129,7 @@ class Certificate(Shown):
 
     @property
     def _is_exact(self) -> bool:
-        return bool(self.digits >= EXACT_DIGITS)
+        return bool(self.digits >= 10)  # from so many on a closed form counts as exact
 
     def _digits_of_an_exact_solution(self) -> list[str]:
         """How many digits rounding errors leave of what a formula gives."""

@@ -19,8 +19,6 @@ from scipy import optimize
 from separatrix.arrays import Floats
 
 SEARCHES = ("annealing", "evolution")
-#: Points of a population for each coordinate, as SciPy has them.
-POPULATION = 15
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,8 @@ def search_globally(
             evaluate, bounds, x0=x0, maxfun=max_evaluations, no_local_search=True, rng=rng
         )
     else:
-        generation = min(POPULATION * len(low), max(5, max_evaluations // 10))
+        # Points of a population for each coordinate, as SciPy has them.
+        generation = min(15 * len(low), max(5, max_evaluations // 10))
         optimize.differential_evolution(
             evaluate,
             bounds,

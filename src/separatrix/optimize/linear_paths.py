@@ -28,9 +28,8 @@ from separatrix.statistics.moments import FieldStatistic, Moments, Standardizer
 ALL = -2
 #: Passes at most.
 MAX_PASSES = 15
-#: Decrease of the mean loss that a further step must promise: of a fit that is compared with
-#: others, whose losses are known to a few digits, and of the one that is chosen.
-COMPARED, CHOSEN = 1e-9, 1e-10
+#: Decrease of the mean loss that a further step of the chosen fit must promise.
+CHOSEN = 1e-10
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ class Descent:
     step: Floats | None = None
     size: float = 1.0
     promised: float = np.inf
-    tolerance: float = COMPARED
+    tolerance: float = 10.0 * CHOSEN  # losses that are compared are known to a few digits
     gain: float = 1.0
     done: bool = False
 

@@ -27,8 +27,8 @@ LinearSolver = Callable[[Floats], Floats]
 EPS = float(np.finfo(float).eps)
 #: Fraction of the decrease predicted by the gradient that a step must attain (Armijo).
 ARMIJO = 1e-4
-#: Values of f that are equal up to rounding, and a change that rounding hides, relative to f.
-EQUAL, HIDDEN = 1e-13, 1e-16
+#: A change of f, relative to it, that rounding hides.
+HIDDEN = 1e-16
 
 
 def newton(
@@ -112,7 +112,7 @@ def backtrack(
     *,
     most: int = 14,
     equal: Callable[[float, P], bool] | None = None,
-    rounding: float = EQUAL,
+    rounding: float = 1e-13,
     hidden: float = HIDDEN,
     longer: bool = False,
 ) -> tuple[float, P] | None:
@@ -360,10 +360,6 @@ def require(method: str, problem: object, *parts: str) -> None:
 # 1980.
 
 
-#: Steps that are stored.
-MEMORY = 12
-
-
 class LimitedMemory:
     """The last steps of a descent and the changes of the gradient along them."""
 
@@ -393,7 +389,7 @@ class LimitedMemory:
         """Store a step; one along which rounding hides the curvature is left out."""
         product = float(np.vdot(step, change))
         if product > 1e-12 * float(np.linalg.norm(step)) * float(np.linalg.norm(change)):
-            self.pairs = [*self.pairs[1 - MEMORY :], (step, change, product)]
+            self.pairs = [*self.pairs[-11:], (step, change, product)]  # the last dozen
 
     def clear(self) -> None:
         """Forget all steps."""

@@ -281,8 +281,8 @@ def _gather(block: Block, rows: Ints) -> Floats:
 # First and second moments of a block by class, each about its own shift, in compiled loops.
 
 
-#: Rows per call, and rows from which provisional centers are taken if all classes are among them.
-CHUNK_ROWS, SAMPLE_ROWS = 4096, 2048
+#: Rows per call.
+CHUNK_ROWS = 4096
 #: Rows of a class whose mean is its provisional center.
 CENTER_ROWS = 16
 
@@ -388,7 +388,8 @@ def provisional_centers(x: Floats, codes: Ints, k: int) -> Floats:
 
     Any point among the rows of a class serves as the shift of its sums.
     """
-    sample = codes[: min(SAMPLE_ROWS, 2 * CENTER_ROWS * k)]
+    # Rows from which provisional centers are taken if all classes are among them.
+    sample = codes[: min(2048, 2 * CENTER_ROWS * k)]
     counts = np.bincount(sample, minlength=k)
     if not counts.all():
         everywhere = np.bincount(codes, minlength=k)

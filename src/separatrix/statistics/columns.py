@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from separatrix.arrays import Floats, Ints
 
@@ -104,9 +105,6 @@ def pairwise_correlations(x: Floats, present: Floats, w: Floats) -> Floats:
 # alone gives intervals that are too short: they cover the truth about four times in five.
 
 
-_Z = 1.959963984540054
-
-
 def donor_rows(n: int, repeats: int, seed: int) -> Ints:
     """Row i takes its value from row ``donors[r, i]``, never from itself, nor twice from another.
 
@@ -126,4 +124,4 @@ def mean_rise(rise: Floats, donors: Ints, w: Floats) -> tuple[float, float]:
     for r, taken in enumerate(donors):
         influence[taken] += w * (rise[r] - mean) / len(donors)
     error = float(np.sqrt((influence**2).sum() * n / (n - 1))) / float(w.sum())
-    return mean, _Z * error
+    return mean, float(ndtri(0.975)) * error
