@@ -2,9 +2,10 @@
 
     python benchmarks/streams.py [--rows 100000 20000000] [--columns 16 100] [--folder FOLDER]
 
-Every command is a process of its own; the peak is that of the whole process, report included. The
-peer is scikit-learn's SGD over the same files, one epoch of batches that PyArrow decodes, without
-folds, comparison, test or report.
+Every command is a process of its own; the peak is that of the whole process, report included.
+Peers read the same files: scikit-learn's SGD, one epoch of batches that PyArrow decodes, without
+folds, comparison, test or report; DuckDB and polars, where they are installed, the sums of products
+of all pairs of columns, which a numeric study needs of each of six parts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -68,6 +70,37 @@ print(json.dumps({"messages": []}))
 """
 
 
+#: The names of the numeric columns, and all pairs of them.
+PAIRS = """
+import itertools, json
+import pyarrow.parquet as pq
+names = [name for name in pq.ParquetFile("rows-0.parquet").schema_arrow.names if name != "sold"]
+pairs = list(itertools.combinations_with_replacement(names, 2))
+"""
+
+#: Sums of products in SQL.
+DUCKDB = (
+    PAIRS
+    + """
+import duckdb
+sums = ", ".join(f"sum({a}::DOUBLE * {b}::DOUBLE)" for a, b in pairs)
+duckdb.sql(f"SELECT count(*), {sums} FROM 'rows-*.parquet'").fetchall()
+print(json.dumps({"messages": []}))
+"""
+)
+
+#: Sums of products of a lazy frame.
+POLARS = (
+    PAIRS
+    + """
+import polars as pl
+wide = pl.scan_parquet("rows-*.parquet").select(pl.col(names).cast(pl.Float64))
+sums = [(pl.col(a) * pl.col(b)).sum().alias(f"{a} {b}") for a, b in pairs]
+wide.select(sums).collect(engine="streaming")
+print(json.dumps({"messages": []}))
+"""
+)
+
 OWN = "import sys; from separatrix.cli import main; main([*sys.argv[1:], '--json'])"
 
 
@@ -114,6 +147,11 @@ def main() -> None:
         "cluster": (OWN, ["cluster", table, "--kind", "y=ignore", "--kind", "sold=ignore"]),
         "SGD, a number": (PEER, ["y"]),
         "SGD, classes": (PEER, ["sold"]),
+        **{
+            f"{name}, sums of products": (program, [])
+            for name, program in (("DuckDB", DUCKDB), ("polars", POLARS))
+            if find_spec(name.lower()) is not None
+        },
     }
     print("| rows × columns | command | passes | seconds | processor time | peak memory |")
     print("|---|---|---|---|---|---|")

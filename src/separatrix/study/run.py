@@ -17,9 +17,8 @@ from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
 from separatrix.rows.rare_levels import pool_rare_levels
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.rows.sampling import RowSample, Together
+from separatrix.rows.sampling import Together
 from separatrix.rows.sources.stream import TableRows
-from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.announcement import listener_for
@@ -221,7 +220,7 @@ def run_study(
             study = _study_rows(table, parts, task, models, parameters, options, progress, metadata)
             return replace(study, row_names=_row_names(rows, len(table)))
     options.validation.refuse_for_moments()
-    found = run.stream_target(rows, target, task)
+    found = run.stream_target(rows, target, task, parts)
     message = (found.inferred.message,) if task is None else ()
     if (task or found.inferred.task) == CLASSIFICATION:
         options.refuse_for(CLASSIFICATION)
@@ -231,8 +230,9 @@ def run_study(
             coded, parts, models, options, progress, metadata, messages, streamed, task
         )
     options.refuse_for(REGRESSION)
-    once = rows.with_parts(parts).reduce(Together(Grouped(Moments()), RowSample()))
-    moments, copies = once.statistics
+    moments, copies = (
+        found.sums or rows.with_parts(parts).reduce(Together(*run.regression_sums())).statistics
+    )
     stored = StoredMoments(rows.schema, parts, moments)
     _, warned = with_warnings(lambda: check_stream(copies))
     messages = message + inferred.read_once(rows, streamed)

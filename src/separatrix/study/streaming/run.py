@@ -26,7 +26,7 @@ from separatrix.rows.schema import Block, Column, Kind, Schema, Term, Terms, con
 from separatrix.rows.sources.stream import TableRows
 from separatrix.rows.split import TEST
 from separatrix.statistics.class_preparation import ClassMomentsByPart
-from separatrix.statistics.moments import Moments
+from separatrix.statistics.moments import Grouped, Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import classification, design, inferred, tasks
 from separatrix.study.candidates import BASELINE, Candidate, Size, candidates, compared_models
@@ -338,7 +338,8 @@ class TargetValues:
         if len(self.counts) > MOST_VALUES:
             return
         values, counts = np.unique(block.y[:, 0], return_counts=True)
-        self.counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        some = slice(MOST_VALUES + 1)  # more would only travel
+        self.counts.update(dict(zip(values[some].tolist(), counts[some].tolist(), strict=True)))
 
     def __add__(self, other: Self) -> Self:
         if len(self.counts) > MOST_VALUES:
@@ -348,13 +349,22 @@ class TargetValues:
 
 @dataclass(frozen=True)
 class StreamTarget:
-    """The task that the target of a stream suits, and the values of a numeric one."""
+    """The task that the target of a stream suits, and the values of a numeric one.
+
+    ``sums`` are what a regression needs, where the pass that counted the values found them.
+    """
 
     inferred: InferredTask
     values: Counter[float] | None
+    sums: tuple[Any, ...] = ()
 
 
-def stream_target(rows: Rows, target: Column, task: str | None) -> StreamTarget:
+def regression_sums() -> tuple[Any, ...]:
+    """What a study of a numeric target needs: moments by part, and how many rows are copies."""
+    return Grouped(Moments()), RowSample()
+
+
+def stream_target(rows: Rows, target: Column, task: str | None, parts: Parts) -> StreamTarget:
     """The task by the target: the first rows decide, or a pass that counts its values."""
     if target.kind is not Kind.NUMERIC:
         return StreamTarget(infer_task(target, ()), None)
@@ -368,8 +378,10 @@ def stream_target(rows: Rows, target: Column, task: str | None) -> StreamTarget:
     decided = broken or len(values) > MOST_NUMBERED_CLASSES
     if task == REGRESSION or (task is None and decided):
         return StreamTarget(early, None)
-    counts = rows.reduce(TargetValues()).counts
-    return StreamTarget(counted_task(target, counts), counts)
+    further = () if task == CLASSIFICATION else regression_sums()
+    once = rows.with_parts(parts).reduce(Together(TargetValues(), *further))
+    values, *sums = once.statistics
+    return StreamTarget(counted_task(target, values.counts), values.counts, tuple(sums))
 
 
 @dataclass(frozen=True)
