@@ -21,8 +21,6 @@ from separatrix.catalogue import DECLARATIONS, REGRESSION, Declaration
 N = 180
 #: K-means starts at the same centers: where it draws them, the sample is another.
 STARTS = {"KMeans": {"n_clusters": 3, "init": np.diag([2.0, 1.0, 1.0, 3.0])[[0, 1, 3]]}}
-#: Targets that are counts, and columns that are: of classes that take nothing else.
-COUNTS = {"MultinomialNB", "ComplementNB", "BernoulliNB", "AdditivePoissonRegressor"}
 ONE_COLUMN = {"PolynomialInterpolation"}
 #: Folds of a stream are drawn by the hash of each row, those in memory are consecutive: the
 #: penalty that is chosen may differ, and streams are compared with one another.
@@ -58,12 +56,12 @@ def frames() -> dict[str, pd.DataFrame]:
 def frame_for(declared: Declaration) -> pd.DataFrame:
     """A table that the estimator can be fitted to."""
     numbers = declared.task == REGRESSION
+    tags = declared.make().__sklearn_tags__()
     kind = "numbers" if numbers else "classes"
-    if declared.name in COUNTS:
+    if tags.target_tags.positive_only or tags.input_tags.positive_only:
         kind = "counts" if numbers else "classes of counts"
     frame = frames()["one column" if declared.name in ONE_COLUMN else kind]
-    required = declared.make().__sklearn_tags__().target_tags.required
-    return frame if required else frame.drop(columns="y")
+    return frame if tags.target_tags.required else frame.drop(columns="y")
 
 
 def model_of(declared: Declaration) -> Any:
