@@ -140,11 +140,12 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
     # Columns up to which distances to candidates are summed by column; else from products of BLAS.
     if z.shape[1] <= 64:
         return np.asarray(z[plusplus_rows(TiledRows(z, w), k, rng)] + origin)
-    cuts = pieces(len(z), PIECE_NUMBERS // max(z.shape[1], 1))
+    # What is done for each piece is worth it for so many rows, however wide they are.
+    cuts = pieces(len(z), max(64, PIECE_NUMBERS // z.shape[1]))
 
     def squares(candidates: Ints) -> Callable[[int], Floats]:
-        points = z[candidates]
-        return lambda piece: _squared_distances(z[cuts[piece]], square[cuts[piece]], points)
+        points, norms = z[candidates], square[candidates]
+        return lambda piece: _squared_distances(z[cuts[piece]], square[cuts[piece]], points, norms)
 
     return np.asarray(z[plusplus_rows(CutRows(w, cuts, squares), k, rng)] + origin)
 
@@ -186,14 +187,15 @@ def random_centers(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Fl
     left, chosen = w.copy(), []
     for _ in range(k):
         chosen.append(draw(left if left.any() else w, rng.random(1))[0])
-        left[_squared_distances(z, square, z[chosen[-1:]])[:, 0] == 0.0] = 0.0
+        last = chosen[-1:]
+        left[_squared_distances(z, square, z[last], square[last])[:, 0] == 0.0] = 0.0
     return np.asarray(z[np.array(chosen)] + origin)
 
 
-def _squared_distances(z: Floats, square: Floats, c: Floats) -> Floats:
+def _squared_distances(z: Floats, square: Floats, c: Floats, norms: Floats) -> Floats:
     """‖z − c‖² of all pairs; exactly 0 for equal rows, and where only rounding is left."""
-    norms = np.einsum("ij,ij->i", c, c)
-    out = z @ (-2.0 * c.T)
+    out = z @ c.T
+    out *= -2.0
     out += square[:, None]
     out += norms
     noise = 16 * np.finfo(float).eps * (square[:, None] + norms)

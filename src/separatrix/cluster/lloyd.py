@@ -512,6 +512,7 @@ class WideLloyd:
         # a transform takes whole rows
         self.columns = pieces(d, MAX_COLUMNS, 1 if table.transform else 16)
         self.totals = np.zeros((len(start), d))
+        self.added_up = False  # whether the sums are those of one pass over all rows
         # of a product, relative to the norms: those of its sums, and of the two numbers
         self.rounding = (min(d, MAX_COLUMNS) + 4) * 2.0**-24
         self._set_centers((start - self.mean) / self.unit)
@@ -567,6 +568,7 @@ class WideLloyd:
             clusters = np.stack([label[moved], before[moved]], axis=1)
             signs = self.weight[rows[moved], None] * [1.0, -1.0]
             self.totals += self._cluster_sums(rows[moved], clusters, signs)
+            self.added_up = False
         return len(moved)
 
     def _nearest(self, rows: Ints) -> tuple[NDArray[np.int32], Floats, Floats]:
@@ -631,12 +633,18 @@ class WideLloyd:
         return float(moved) if moved > loops.UNMOVED * np.sqrt(self.norms.max()) else 0.0
 
     def recompute(self) -> float:
-        """Recompute sums and means from all rows; the largest change of a center."""
+        """Recompute sums and means from all rows; the largest change of a center.
+
+        Sums that no row has left or joined since they were computed are those of all rows.
+        """
+        if self.added_up:
+            return 0.0
         self._recompute_sums()
         return self.update_centers()
 
     def _recompute_sums(self) -> None:
         self.totals = self._cluster_sums(None, self.label[:, None], self.weight[:, None])
+        self.added_up = True
 
     def _cluster_weights(self) -> Floats:
         return np.asarray(np.bincount(self.label, self.weight, minlength=len(self.centers)))
@@ -693,6 +701,7 @@ class WideLloyd:
             self.totals[j] = row
             count[self.label[i]] -= 1
             self.label[i], count[j], losses[i] = j, 1, 0.0
+            self.added_up = False
             self.upper[i], self.lower[i] = np.inf, 0.0
 
     # -- the result ----------------------------------------------------------------------------

@@ -148,7 +148,7 @@ class ClusterSums:
         k, origin = len(self.centers), self.centers.mean(axis=0)
         centers = np.ascontiguousarray(self.centers - origin)
         weights = np.zeros(k)
-        step = max(64, BLOCK_NUMBERS // (k + self.centers.shape[1]))
+        step = max(128, BLOCK_NUMBERS // (k + self.centers.shape[1]))
         for start in range(0, block.n, step):
             x = block.dense(start, start + step)
             x = x if self.standardizer is None else self.standardizer.transform(x)
