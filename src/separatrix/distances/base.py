@@ -12,7 +12,7 @@ from scipy import sparse
 
 from separatrix.arrays import Floats
 from separatrix.messages import InputError
-from separatrix.rows.schema import extent, n_items
+from separatrix.rows.schema import all_finite, n_items
 from separatrix.statistics.columns import column_extremes
 from separatrix.threads import PIECE_NUMBERS, parallel_map, pieces
 
@@ -139,9 +139,7 @@ def as_dense_matrix(x: Any, *, allow_missing: bool = False) -> Floats:
             f"Points are the rows of a matrix; this has {x.ndim} dimension(s).",
             remedy="A single column of numbers: x.reshape(-1, 1).",
         )
-    if not np.isfinite(extent(x)).all() and (
-        np.isinf(x).any() or (not allow_missing and np.isnan(x).any())
-    ):
+    if not all_finite(x) and (np.isinf(x).any() or (not allow_missing and np.isnan(x).any())):
         row, column = np.argwhere(~np.isfinite(x))[0]
         raise InputError(
             f"Row {row}, column {column} is {x[row, column]}: no distance to it exists.",

@@ -233,13 +233,13 @@ def hamming(x, zt, out):
 
 
 @compiled
-def squared_from_products(x, zt, xx, zz, out):
+def squared_from_products(x, z, xx, zz, out):
     """‖x‖² + ‖z‖² − 2 x·z from the products in ``out``; recomputed where that cancels.
 
     Rounding leaves an error of about ε(‖x‖² + ‖z‖²). Where more than half of the digits would be
     lost, the coordinate differences are squared and summed instead.
     """
-    n, d, m = x.shape[0], x.shape[1], zt.shape[1]
+    n, d, m = x.shape[0], x.shape[1], z.shape[0]
     for i in range(n):
         for k in range(m):
             size = xx[i] + zz[k]
@@ -247,7 +247,7 @@ def squared_from_products(x, zt, xx, zz, out):
             if square < 1e-7 * size:
                 square = 0.0
                 for j in range(d):
-                    t = x[i, j] - zt[j, k]
+                    t = x[i, j] - z[k, j]
                     square += t * t
             out[i, k] = square
 

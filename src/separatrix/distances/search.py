@@ -89,7 +89,7 @@ class NeighborLists:
 
 
 class NeighborIndex(Protocol):
-    """A nearest-neighbor index over a set of points."""
+    """A nearest-neighbor index over a set of points; queries are validated by its metric."""
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
@@ -163,7 +163,6 @@ class TreeOrExhaustiveSearch:
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
-        x = self._metric.validate(x)
         far = self._out_of_range(x)
         if far.all():
             return self._pairs.nearest(x, k)
@@ -181,7 +180,6 @@ class TreeOrExhaustiveSearch:
 
     def within(self, x: Any, radius: float) -> NeighborLists:
         """All points within a radius of every row of x."""
-        x = self._metric.validate(x)
         if self._out_of_range(x).any() or (self._tree is None and self._name != "euclidean"):
             return self._pairs.within(x, radius)
         if self._tree is None:
@@ -238,13 +236,13 @@ class EuclideanSearch:
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
-        neighbors = self.search.nearest(self._transform(self._metric.validate(x)), k)
+        neighbors = self.search.nearest(self._transform(x), k)
         return Neighbors(self._metric.of_euclidean(neighbors.distances), neighbors.indices)
 
     def within(self, x: Any, radius: float) -> NeighborLists:
         """All points within a radius of every row of x."""
         reach = self._metric.euclidean_radius(radius) * (1.0 + 1e-14)
-        neighbors = self.search.within(self._transform(self._metric.validate(x)), reach)
+        neighbors = self.search.within(self._transform(x), reach)
         distances = self._metric.of_euclidean(neighbors.distances)
         return NeighborLists(neighbors.starts, neighbors.indices, distances).up_to(radius)
 
@@ -267,12 +265,12 @@ class DirectionSearch(EuclideanSearch):
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
-        zeros = self._zeros or not self._metric.validate(x).any(axis=1).all()
+        zeros = self._zeros or not x.any(axis=1).all()
         return self._pairs.nearest(x, k) if zeros else super().nearest(x, k)
 
     def within(self, x: Any, radius: float) -> NeighborLists:
         """All points within a radius of every row of x."""
-        zeros = self._zeros or not self._metric.validate(x).any(axis=1).all()
+        zeros = self._zeros or not x.any(axis=1).all()
         return self._pairs.within(x, radius) if zeros else super().within(x, radius)
 
 
@@ -330,8 +328,7 @@ class NearestNeighborSearch:
                 "n_samples_fit.",
                 remedy=f"Request 1 to {self.n}.",
             )
-        self._check_columns(x)
-        found = self._search.nearest(x, k)
+        found = self._search.nearest(self._validate(x), k)
         if isinstance(self.metric, GraphDistance) and np.isinf(found.distances[:, -1]).any():
             row = int(np.argmax(np.isinf(found.distances[:, -1])))
             reached = int(np.isfinite(found.distances[row]).sum())
@@ -345,8 +342,7 @@ class NearestNeighborSearch:
         """All points within ``radius`` of every row of x, in the order of points."""
         if not radius >= 0.0:
             raise InputError(f"radius={radius!r} is not a distance.", remedy="Give 0 or more.")
-        self._check_columns(x)
-        return self._search.within(x, float(radius))
+        return self._search.within(self._validate(x), float(radius))
 
     def nearest_others(self, k: int, points: Any) -> Neighbors:
         """For the points themselves, in their order: the k nearest others."""
@@ -371,15 +367,17 @@ class NearestNeighborSearch:
         neighbors = self.within(points, radius)
         return neighbors.where(neighbors.indices != neighbors.rows)
 
-    def _check_columns(self, x: Any) -> None:
+    def _validate(self, x: Any) -> Any:
+        """Queries as the index takes them: of matrices, checked once."""
         if self._columns is None:
-            return
+            return x
         validated = self.metric.validate(x)
         if np.shape(validated)[1:] != self._columns:
             raise InputError(
                 f"Rows of {np.shape(validated)[1]} columns have no neighbors among points with "
                 f"{self._columns[0]} columns."
             )
+        return validated
 
 
 def _lists(pairs: list[tuple[Any, Any, Floats]], n: int) -> NeighborLists:
@@ -408,7 +406,7 @@ def _search(metric: Metric, validated: Any, points: Any) -> NeighborIndex:
 
 
 def _scaling(metric: vectors.Minkowski) -> Callable[[Any], Any]:
-    return lambda x: metric.scaled(metric.validate(x))
+    return lambda x: metric.scaled(x)
 
 
 # -------------------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from separatrix.rows.schema import largest_magnitude
 
 #: Squares of larger numbers overflow in a sum; squares of smaller ones lose digits.
 LARGEST, SMALLEST = 1e150, 1e-140
+#: Columns up to which coordinate differences are as fast as a matrix product, and more exact.
+FEW_COLUMNS = 16
 
 
 def beyond_squares(points: Floats, largest: float = 0.0) -> bool:
@@ -140,29 +142,28 @@ class SquaredEuclidean(Metric):
         mapped = self.transform(z - center)
         with np.errstate(over="ignore", under="ignore"):
             squared_norms = np.einsum("ij,ij->i", mapped, mapped)
-        columns = np.ascontiguousarray(mapped.T)
+        # Products take rows as they are; loops over few columns need them one after another.
+        columns = np.ascontiguousarray(mapped.T) if mapped.shape[1] <= FEW_COLUMNS else mapped.T
         return CenteredPoints(center, columns, squared_norms, largest_magnitude(mapped))
 
     def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
         """Σ (x − z)²."""
         x = self.transform(x - precomputed.center)
         if beyond_squares(x, precomputed.largest):
-            loops.minkowski(x, precomputed.columns, 2.0, out)
+            loops.minkowski(x, np.ascontiguousarray(precomputed.columns), 2.0, out)
             out[:] = SquaredEuclidean.of_euclidean(self, out)
         else:
             self._fill_squares(x, precomputed, out)
 
     def _fill_squares(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
         """Σ (x − z)² of mapped rows whose squares are numbers."""
-        if x.shape[1] <= 16:
-            # Up to this many columns, coordinate differences are as fast as a matrix product, and
-            # more exact.
+        if x.shape[1] <= FEW_COLUMNS:
             loops.squares_by_coordinates(x, precomputed.columns, out)
         else:
             np.matmul(x, precomputed.columns, out=out)
             squared_norms = np.einsum("ij,ij->i", x, x)
             loops.squared_from_products(
-                x, precomputed.columns, squared_norms, precomputed.squared_norms, out
+                x, precomputed.columns.T, squared_norms, precomputed.squared_norms, out
             )
 
 
@@ -203,7 +204,7 @@ class Euclidean(SquaredEuclidean):
         """√Σ (x − z)², relative to the largest difference where squares leave the range."""
         mapped = self.transform(x - precomputed.center)
         if beyond_squares(mapped, precomputed.largest):
-            loops.minkowski(mapped, precomputed.columns, 2.0, out)
+            loops.minkowski(mapped, np.ascontiguousarray(precomputed.columns), 2.0, out)
             return
         self._fill_squares(mapped, precomputed, out)
         np.sqrt(out, out=out)

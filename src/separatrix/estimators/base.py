@@ -47,6 +47,7 @@ from separatrix.rows.schema import (
     Schema,
     Term,
     Terms,
+    all_finite,
     check_sample_weight,
     check_sizes,
     column_names,
@@ -187,7 +188,7 @@ def _converted(
     """
     if dtype is not np.float64 or type(X) is not np.ndarray or X.dtype != dtype or X.ndim != 2:
         return False
-    if not X.size or (ensure_all_finite and not np.isfinite(largest_magnitude(X))):
+    if not X.size or (ensure_all_finite and not all_finite(X)):
         return False
     for vector in y:
         if type(vector) is not np.ndarray or vector.dtype.kind not in "biufU":

@@ -66,8 +66,9 @@ def fit_points(model: Any, x: Any, w: Floats, rows: Ints, n_samples: int) -> Non
     model.metric_ = metric.fitted(model.points_, w)
     # With fewer columns distances do not concentrate.
     if isinstance(x, np.ndarray) and min(x.shape) >= 20 and not isinstance(metric, NanEuclidean):
-        # Many columns average each distance: of half a million numbers fewer points tell as much.
-        most = min(MAX_SAMPLE, max(50, (1 << 19) // x.shape[1]))
+        # Many columns average each distance: of a quarter of a million numbers fewer points tell as
+        # much, and 32 points have 496 distances.
+        most = min(MAX_SAMPLE, max(32, (1 << 18) // x.shape[1]))
         sample = model.points_[names.space_evenly(len(x), most)]
         concentration = distance_concentration(sample, model.metric_)
         if concentration.concentrated:

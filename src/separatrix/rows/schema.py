@@ -429,6 +429,13 @@ def extent(x: Floats) -> tuple[float, float]:
     return float(low.min()), float(high.max())
 
 
+def all_finite(x: Floats) -> bool:
+    """Whether the sum is finite, in one pass: False where it overflows, too."""
+    at_once = pieces(len(x), max(1, PIECE_NUMBERS // max(1, x[0].size))) if len(x) else []
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(sum(parallel_map(lambda part: float(x[part].sum()), at_once))))
+
+
 def largest_magnitude(x: Floats) -> float:
     """max |x|, without a copy of x."""
     low, high = extent(x)
