@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 from separatrix.conformal.base import (
-    checked_level,
+    check_level,
     clopper_pearson,
     guarantee_of,
     needed_rank,
@@ -27,22 +27,22 @@ from separatrix.messages import InputError
 def test_the_rank_is_that_of_the_level_as_it_is_written(level: float) -> None:
     exact = Fraction(str(level))
     for n in range(1, 300):
-        assert needed_rank(checked_level(level), n) == ceil(exact * (n + 1))
+        assert needed_rank(check_level(level), n) == ceil(exact * (n + 1))
 
 
 def test_intervals_are_finite_from_level_over_one_minus_level_rows() -> None:
     assert [rows_needed(level) for level in (0.5, 0.8, 0.9, 0.95, 0.99)] == [1, 4, 9, 19, 99]
     scores = np.arange(9.0)
-    assert upper_quantile(scores, None, checked_level(0.9)) == 8.0
-    assert upper_quantile(scores[:8], None, checked_level(0.9)) == np.inf
-    assert upper_quantile(scores[:0], None, checked_level(0.9)) == np.inf
+    assert upper_quantile(scores, None, check_level(0.9)) == 8.0
+    assert upper_quantile(scores[:8], None, check_level(0.9)) == np.inf
+    assert upper_quantile(scores[:0], None, check_level(0.9)) == np.inf
 
 
 def test_weights_are_repeats_and_ties_are_exact() -> None:
     rng = np.random.default_rng(0)
     for _ in range(50):
         scores, w = rng.integers(0, 6, 12).astype(float), rng.integers(1, 4, 12)
-        level = checked_level(float(rng.choice([0.3, 0.8, 0.9, 0.95])))
+        level = check_level(float(rng.choice([0.3, 0.8, 0.9, 0.95])))
         repeated = upper_quantile(np.repeat(scores, w), None, level)
         assert upper_quantile(scores, w.astype(float), level) == repeated
         both = upper_quantiles(np.stack([scores, scores[::-1]]), w.astype(float), level)
@@ -52,7 +52,7 @@ def test_weights_are_repeats_and_ties_are_exact() -> None:
 @pytest.mark.parametrize("level", [0.0, 1.0, 90, -0.1, np.nan])
 def test_levels_outside_zero_and_one_are_refused(level: float) -> None:
     with pytest.raises(InputError, match="between 0 and 1"):
-        checked_level(level)
+        check_level(level)
 
 
 def test_selection_among_few_changes_is_that_among_all() -> None:
@@ -78,13 +78,13 @@ def test_the_cross_conformal_hull_is_that_of_its_definition() -> None:
     middle, reach = rng.normal(size=(3, 15)), rng.exponential(size=15)
     low, high = middle - reach, middle + reach
     for level in (0.6, 0.8, 0.9):
-        found = cross_conformal(low.copy(), high.copy(), None, checked_level(level))
+        found = cross_conformal(low.copy(), high.copy(), None, check_level(level))
         for i in range(3):
             ends = np.sort(np.concatenate([low[i], high[i]]))
             inside = [((low[i] <= y) & (y <= high[i])).sum() for y in ends]
             allowed = ends[(1 + np.array(inside)) / 16 > 1 - level + 1e-12]
             assert (found[0][i], found[1][i]) == (allowed.min(), allowed.max())
-    whole = cross_conformal(low[:, :5].copy(), high[:, :5].copy(), None, checked_level(0.95))
+    whole = cross_conformal(low[:, :5].copy(), high[:, :5].copy(), None, check_level(0.95))
     assert np.isinf(whole).all()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.estimators.wrapped import cross_validated_probabilities
+from separatrix.estimators.wrapped import cross_validate_probabilities
 from separatrix.messages import InputError
 from separatrix.samples import sample
 
@@ -15,7 +15,7 @@ def test_each_fold_is_predicted_by_the_others():
     labels = np.unique(rows.block.y.argmax(axis=1))
     folds = np.arange(len(rows)) % 2
     pairs = [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in (0, 1)]
-    found = cross_validated_probabilities(model, rows, cv=pairs)
+    found = cross_validate_probabilities(model, rows, cv=pairs)
     for train, test in pairs:
         p = sx.LinearDiscriminantAnalysis().fit(rows.take(train)).predict_proba(rows.take(test))
         np.testing.assert_array_equal(found.probabilities[test], p)
@@ -25,6 +25,6 @@ def test_each_fold_is_predicted_by_the_others():
 
 def test_a_class_of_one_row_is_refused():
     with pytest.raises(InputError, match="'b' is absent"):
-        cross_validated_probabilities(
+        cross_validate_probabilities(
             sx.LogisticRegression(), [[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "c"], cv=2
         )

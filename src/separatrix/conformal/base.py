@@ -181,7 +181,7 @@ class ConformalModel(Wrapper):
     def guarantee(self, level: float = 0.9) -> Guarantee:
         """The coverage that is certain at a level, and under which condition."""
         check_is_fitted(self, "scores_")
-        checked_level(level)
+        check_level(level)
         folds = int(self.folds_.max(initial=0)) + 1
         sizes = self._category_sizes()
         return guarantee_of(
@@ -363,7 +363,7 @@ def guarantee_of(
 BLOCK_NUMBERS = 2_000_000
 
 
-def checked_level(level: float) -> Fraction:
+def check_level(level: float) -> Fraction:
     """The level as a fraction, as it is written in decimals."""
     number = float(level)
     if not 0.0 < number < 1.0:
@@ -385,7 +385,7 @@ def needed_rank(level: Fraction, total: float) -> float:
 
 def rows_needed(level: float) -> int:
     """The number of calibration rows from which intervals of this level are finite."""
-    fraction = checked_level(level)
+    fraction = check_level(level)
     return ceil(fraction / (1 - fraction))
 
 

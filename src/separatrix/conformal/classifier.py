@@ -18,7 +18,7 @@ from separatrix.conformal.base import (
     ConformalModel,
     ConformityScores,
     Coverage,
-    checked_level,
+    check_level,
     coverage_of,
     needed_rank,
     positive_rows,
@@ -281,7 +281,7 @@ class ConformalClassifier(ClassifierMixin, ConformalModel):
     @on_one_blas_thread
     def predict_set(self, X: Any, *, level: float = 0.9) -> NDArray[np.bool_]:
         """Which labels are in the set of every row (m x K)."""
-        exact = checked_level(level)
+        exact = check_level(level)
         parts = []
         for below, total in self._counts(X):
             needed = np.array([needed_rank(exact, mass) for mass in np.unique(total)])
@@ -596,7 +596,7 @@ class LabelSets(nodes.Node):
 
     def _thresholds(self, level: float) -> Floats:
         """The largest score that is in the set, for each class."""
-        exact, found = checked_level(level), np.full(self.k, np.inf)
+        exact, found = check_level(level), np.full(self.k, np.inf)
         for c in range(self.k):
             at = np.ones(len(self.scores), bool) if self.codes is None else self.codes == c
             order = np.argsort(self.scores[at], kind="stable")

@@ -21,7 +21,7 @@ from separatrix.conformal.base import (
     ConformityScores,
     Coverage,
     category_quantiles,
-    checked_level,
+    check_level,
     coverage_of,
     needed_rank,
     positive_rows,
@@ -30,7 +30,7 @@ from separatrix.conformal.base import (
     upper_quantile,
     upper_quantiles,
 )
-from separatrix.estimators.wrapped import LabeledRows, fitted_to_numbers, numbered_rows, warn_once
+from separatrix.estimators.wrapped import LabeledRows, fit_to_numbers, numbered_rows, warn_once
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula, concat
 from separatrix.messages import InputError, check_option
@@ -161,7 +161,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
                 conformity_scores = self._calibrate_score(score, models, rows.take(test), test)
                 model = self._center(score, models, part)
             else:
-                model = fitted_to_numbers(self._plain_estimator(score), rows)
+                model = fit_to_numbers(self._plain_estimator(score), rows)
                 conformity_scores = self._left_out(score, model, rows, self._labels(given))
         return self._accept(rows, conformity_scores, model)
 
@@ -192,7 +192,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
     def _center(self, score: NumberScore, models: list[Any], rows: LabeledRows) -> Any:
         if not isinstance(score, QuantileScore):
             return models[0]
-        return fitted_to_numbers(self._plain_estimator(score), rows)
+        return fit_to_numbers(self._plain_estimator(score), rows)
 
     def _calibrate_score(
         self, score: NumberScore, models: list[Any], part: LabeledRows, rows: Ints
@@ -230,7 +230,7 @@ class ConformalRegressor(RegressorMixin, ConformalModel):
     def predict_interval(self, X: Any, *, level: float = 0.9) -> Floats:
         """Lower and upper ends (m x 2) for every row; −∞ and ∞ where rows are too few."""
         check_is_fitted(self, "scores_")
-        exact = checked_level(level)
+        exact = check_level(level)
         if hasattr(self.fits_, "changes") and self.method == "jackknife+" and self._plain:
             changes = (
                 self.fits_.changes(self.estimator_, part) for _, part in row_blocks(X, 1 << 14)
@@ -377,7 +377,7 @@ class AbsoluteScore:
 
     def fit(self, estimator: Any, rows: LabeledRows) -> list[Any]:
         """The model itself."""
-        return [fitted_to_numbers(estimator, rows)]
+        return [fit_to_numbers(estimator, rows)]
 
     def anchors(self, models: list[Any], X: Any) -> Anchors:
         """The prediction."""
@@ -392,7 +392,7 @@ class NormalizedScore:
 
     def fit(self, estimator: Any, rows: LabeledRows) -> list[Any]:
         """The model, and that of the size of its residuals on the same rows."""
-        model = fitted_to_numbers(estimator, rows)
+        model = fit_to_numbers(estimator, rows)
         if self.scale_estimator is None:
             return [model]
         size = np.abs(rows.y - np.ravel(model.predict(rows.x)))
@@ -404,7 +404,7 @@ class NormalizedScore:
                 "A scale_estimator is fitted to X and |y − ŷ|, and a table was given.",
                 remedy="Give X and y, or a model with a standard deviation of its own.",
             )
-        scale = fitted_to_numbers(self.scale_estimator, LabeledRows(rows.x, size, rows.w))
+        scale = fit_to_numbers(self.scale_estimator, LabeledRows(rows.x, size, rows.w))
         return [model, scale, least if least > 0.0 else 1.0]
 
     def anchors(self, models: list[Any], X: Any) -> Anchors:
@@ -444,8 +444,7 @@ class QuantileScore:
         """The estimator at the two quantiles."""
         name = quantile_parameter(estimator)
         return [
-            fitted_to_numbers(clone(estimator).set_params(**{name: q}), rows)
-            for q in self.quantiles
+            fit_to_numbers(clone(estimator).set_params(**{name: q}), rows) for q in self.quantiles
         ]
 
     def anchors(self, models: list[Any], X: Any) -> Anchors:
@@ -615,7 +614,7 @@ class ConformalInterval(nodes.Node):
     def compute(self, of: nodes.Evaluation) -> Any:
         """The ends (n x 2)."""
         one, other = of(self.one), of(self.other)
-        q = float(upper_quantile(self.scores, self.weights, checked_level(of.level)))
+        q = float(upper_quantile(self.scores, self.weights, check_level(of.level)))
         lower, upper = one, other
         if self.one is not self.other:
             lower, upper = one.apply("Min", other), one.apply("Max", other)

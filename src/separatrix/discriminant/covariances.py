@@ -42,13 +42,13 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     center, unit = standardizer.mean, scale_or_one(standardizer)
     covariance = problem.given
     if covariance is None:
-        covariance = shrunk_covariances(m, problem.shrinkage, standardizer, shared)
+        covariance = shrink_covariances(m, problem.shrinkage, standardizer, shared)
     gaussian_fit = fit_shared(problem, covariance[0]) if shared else None
     if gaussian_fit is not None:
         return gaussian_fit
     basis = _basis(problem, covariance)
     if problem.rank is not None:
-        pooled = shrunk_covariances(m, problem.shrinkage, standardizer, shared=True)[0]
+        pooled = shrink_covariances(m, problem.shrinkage, standardizer, shared=True)[0]
         covariance = reduce_rank(covariance, pooled, center, basis, problem.rank)
     present = covariance
     if not shared and (m.weight == 0).any():  # a class without rows has the pooled covariance
@@ -212,7 +212,7 @@ def _selection(basis: Floats) -> tuple[Ints | None, Floats]:
     return index, basis[index, np.arange(len(index))]
 
 
-def shrunk_covariances(
+def shrink_covariances(
     m: ClassMoments, shrinkage: CovarianceShrinkage, standardizer: Standardizer, shared: bool
 ) -> Floats:
     """Σₖ for each class, in the units of the data (one matrix if shared)."""
@@ -674,7 +674,7 @@ def weighted_rows(block: Block) -> Block:
     return block
 
 
-def filled_in(block: Block) -> Block:
+def fill_in(block: Block) -> Block:
     """Dense rows; a sparse matrix that would not fit is refused."""
     n, d = block.x.shape
     if not isinstance(block.x, np.ndarray) and n * d > MAX_FILLED:
@@ -710,7 +710,7 @@ def _fit_shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
     assert codes is not None
     within = problem.deviations
     inverse = np.divide(1.0, within, out=np.zeros_like(within), where=within > 0)
-    z = centered_rows(block.x, codes, m.mean, inverse, block.weights / m.weight.sum())
+    z = center_rows(block.x, codes, m.mean, inverse, block.weights / m.weight.sum())
     g = z.gram()
     values, vectors = np.linalg.eigh(g)
     assert problem.tol is not None
@@ -733,7 +733,7 @@ def _fit_shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
 
 def _in_span(problem: GaussianProblem, block: Block) -> GaussianFit:
     """Any structure, fitted to coordinates in the span of the rows."""
-    m, x, shrinkage = problem.moments, np.asarray(filled_in(block).x), problem.shrinkage
+    m, x, shrinkage = problem.moments, np.asarray(fill_in(block).x), problem.shrinkage
     standardizer = problem.standardizer
     inverse = standardizer.inverse_scale
     if shrinkage.ridge:  # ρ I is meant in the units of the columns
@@ -856,7 +856,7 @@ class SparseDeviations:
         return np.asarray((self.x.T @ scaled.T).T - by_class @ self.means)
 
 
-def centered_rows(
+def center_rows(
     x: Matrix, codes: Ints, means: Floats, inverse: Floats, weights: Floats
 ) -> DenseDeviations | SparseDeviations:
     """Z for rows of classes ``codes`` with ``means``, ``inverse`` being 1/s."""

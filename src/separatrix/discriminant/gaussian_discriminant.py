@@ -19,7 +19,7 @@ from separatrix.discriminant.covariances import (
     CovarianceShrinkage,
     SingularCovarianceError,
     diagonal_moments,
-    filled_in,
+    fill_in,
     gram,
     is_wide,
     mean_variance,
@@ -450,8 +450,6 @@ def _add_moments(
 
 #: Values of α that are tried, close together near zero: a little is what singular classes need.
 ALPHAS = (0.0, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.8, 1.0)
-#: Values of β/(1 − α), from each class's own covariance to the pooled one.
-RATIOS = (0.0, 0.05, 0.15, 0.3, 0.5, 0.75, 0.9, 1.0)
 
 
 @declare_parameters
@@ -565,7 +563,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
             folds, whole = fold_array(rows, folded, k)
             tests = [ShrinkageFold.of(fold, priors) for fold in folds]
             return self._fit_folds(tests, whole, encoding)
-        self._wide_block = block = filled_in(weighted_rows(rows.block))
+        self._wide_block = block = fill_in(weighted_rows(rows.block))
         try:
             whole = diagonal_moments(block, k)
             tests = span_folds(block, folded.pairs, k, priors)
@@ -659,7 +657,9 @@ def shrinkage_grid(alphas: Any, betas: Any) -> Floats:
     """All pairs (α, β) with α + β ≤ 1."""
     a = np.array(ALPHAS) if alphas is None else _values(alphas, "alphas")
     if betas is None:
-        return np.array([(p, t * (1.0 - p)) for p in a for t in RATIOS if p < 1.0 or t == 1.0])
+        return np.array(
+            [(p, t * (1.0 - p)) for p in a for t in sorted(RATIOS) if p < 1.0 or t == 1.0]
+        )
     b = _values(betas, "betas")
     pairs = np.array([(p, q) for p in a for q in b if p + q <= 1 + 1e-9])
     if not len(pairs):
@@ -929,8 +929,9 @@ def _row_losses(scores: Floats, codes: Ints, tempering: Tempering) -> tuple[Floa
 #     Σₖ = α σ²I + Qᵀ(…)Q,     Q an orthonormal basis of the span
 
 
-#: Ratios β/(1 − α) in the order in which they are tried while the work allowed lasts.
-PRIORITY = (1.0, 0.0, 0.5, 0.15, 0.75, 0.3, 0.9, 0.05)
+#: Ratios β/(1 − α), from a covariance of its own (0) to the pooled one (1), in the order in which
+#: they are tried while the work allowed lasts.
+RATIOS = (1.0, 0.0, 0.5, 0.15, 0.75, 0.3, 0.9, 0.05)
 
 
 def tune_shrinkage(data: TuningData, grid: Floats, priors: Floats | None) -> Tuning:
@@ -992,7 +993,7 @@ def grid_within(
     n, d, k, folds = sizes
     r = min(n, d)
     ratios = by_ratio(grid)
-    order = sorted(ratios, key=lambda t: PRIORITY.index(t) if t in PRIORITY else len(PRIORITY))
+    order = sorted(ratios, key=lambda t: RATIOS.index(t) if t in RATIOS else len(RATIOS))
     work = float(n) * d * r / 4.0
     allowed: list[float] = []
     for t in order:

@@ -16,7 +16,7 @@ from separatrix.arrays import Floats
 from separatrix.discriminant import gaussian_classifier, leave_one_out
 from separatrix.discriminant.covariances import (
     CovarianceShrinkage,
-    shrunk_covariances,
+    shrink_covariances,
     total_standardizer,
 )
 from separatrix.estimators.class_labels import CodedRows, class_priors, coded_rows
@@ -89,7 +89,7 @@ class CovarianceChoice:
     def from_moments(self, m: ClassMoments) -> Floats:
         """Covariances of every class (K x d x d), and of all rows as the last."""
         matrices = np.concatenate([m.covariances, (m.within + m.between)[None]])
-        return np.stack([shrunk(c, float(self.shrinkage or 0.0)) for c in matrices])
+        return np.stack([shrink(c, float(self.shrinkage or 0.0)) for c in matrices])
 
     def from_rows(self, coded: CodedRows, n_classes: int) -> Floats:
         """Covariances of every class (K x d x d), and of all rows as the last."""
@@ -160,7 +160,7 @@ class EstimatedCovariances(gaussian_classifier.IncrementalGaussianClassifier):
         return super().partial_fit(X, y, classes, sample_weight)
 
 
-def shrunk(covariance: Floats, s: float) -> Floats:
+def shrink(covariance: Floats, s: float) -> Floats:
     """(1 − s) C + s (tr C / d) I."""
     d = len(covariance)
     mean = float(np.trace(covariance)) / max(d, 1)
@@ -185,7 +185,7 @@ def ledoit_wolf(x: Floats, w: Floats, deviation: Floats) -> Floats:
     spread = square - float(np.trace(c)) ** 2 / max(d, 1)  # ‖C − mean · I‖²
     noise = max((fourth - square) / n, 0.0)
     s = 0.0 if noise == 0.0 else 1.0 if spread <= noise else noise / spread
-    return np.asarray(shrunk(c, s) * np.outer(scale, scale))
+    return np.asarray(shrink(c, s) * np.outer(scale, scale))
 
 
 # -------------------------------------------------------------------------------------------------
@@ -640,7 +640,7 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
         if self._replaced:
             return self._choice().from_moments(m)[:-1]
         standardizer = total_standardizer(m)
-        return shrunk_covariances(m, self._options().shrinkage, standardizer, shared=False)
+        return shrink_covariances(m, self._options().shrinkage, standardizer, shared=False)
 
     @property
     def scalings_(self) -> list[Floats]:

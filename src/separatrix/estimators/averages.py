@@ -88,7 +88,7 @@ class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
 
     def _fit_models(self, rows: wrapped.LabeledRows) -> list[Any]:
         """The models, fitted to all rows."""
-        fit = wrapped.fit_wrapped if self._of_classes else wrapped.fitted_to_numbers
+        fit = wrapped.fit_wrapped if self._of_classes else wrapped.fit_to_numbers
         return [fit(model, rows) for model in self._models()]
 
     def _stacking(self, models: list[Any], rows: wrapped.LabeledRows, cv: Any) -> averaging.Average:
@@ -245,7 +245,7 @@ def stacked_numbers(models: list[Any], rows: wrapped.LabeledRows, cv: Any) -> av
     def predictions(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]
         columns = [
-            wrapped.fitted_to_numbers(model, predicted).predict(outside.x)
+            wrapped.fit_to_numbers(model, predicted).predict(outside.x)
             for model, (predicted, outside) in zip(models, parts, strict=True)
         ]
         return np.stack(columns, axis=1)

@@ -35,9 +35,6 @@ from separatrix.rows.schema import (
 )
 from separatrix.rows.sources.new_rows import rows_like
 
-#: Columns of a description.
-SHOWN_COLUMNS = 4
-
 
 @dataclass(frozen=True, repr=False)
 class ExtrapolationCheck(Shown):
@@ -101,8 +98,8 @@ class ExtrapolationCheck(Shown):
 def count_columns(counts: Mapping[str, int]) -> str:
     """The first columns with their counts."""
     shown = [f"{name} ({count:,})" for name, count in counts.items()]
-    more = [f"{len(shown) - SHOWN_COLUMNS} more"] if len(shown) > SHOWN_COLUMNS else []
-    return join_words([*shown[:SHOWN_COLUMNS], *more])
+    more = [f"{len(shown) - 4} more"] if len(shown) > 4 else []
+    return join_words([*shown[:4], *more])
 
 
 def keeps_ranges(model: Any) -> bool:

@@ -98,7 +98,7 @@ class LogTargetRegressor(RegressorMixin, wrapped.Wrapper):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         rows = wrapped.numbered_rows(self, _in_double(X), y, sample_weight)
-        model = wrapped.fitted_to_numbers(self.estimator, self._in_logarithms(rows))
+        model = wrapped.fit_to_numbers(self.estimator, self._in_logarithms(rows))
         fitted = np.ravel(model.predict(rows.x))
         w = unit_weights(rows.w, len(rows.y))
         return self._accept(model, smearing_factor(rows.y + self.offset, fitted, w))

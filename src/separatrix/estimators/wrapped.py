@@ -155,7 +155,7 @@ def fit_wrapped(estimator: Any, rows: LabeledRows) -> Any:
     return _fitted_copy(estimator, rows)
 
 
-def fitted_to_numbers(estimator: Any, rows: LabeledRows) -> Any:
+def fit_to_numbers(estimator: Any, rows: LabeledRows) -> Any:
     """A copy of a regression model, fitted to the rows."""
     if not hasattr(estimator, "fit") or not is_regressor(estimator):
         raise InputError(
@@ -337,7 +337,7 @@ class CrossValidatedProbabilities:
     probabilities: Floats
 
 
-def cross_validated_probabilities(
+def cross_validate_probabilities(
     estimator: Any, X: Any, y: Any = None, *, cv: Any = 5
 ) -> CrossValidatedProbabilities:
     """Probabilities of the rows of each fold by a copy fitted to the other folds.
@@ -369,9 +369,9 @@ def cross_validated_probabilities(
     Examples
     --------
     >>> import separatrix as sx
-    >>> from separatrix.estimators.wrapped import cross_validated_probabilities
+    >>> from separatrix.estimators.wrapped import cross_validate_probabilities
     >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], ["a", "a", "b", "a", "b", "b"]
-    >>> found = cross_validated_probabilities(sx.LogisticRegression(), X, y, cv=3)
+    >>> found = cross_validate_probabilities(sx.LogisticRegression(), X, y, cv=3)
     >>> found.probabilities[:, 1].round(1)
     array([0. , 0.3, 0.2, 0.8, 0.7, 1. ])
     """

@@ -456,10 +456,6 @@ class UnionOfBoxes(ClassifierMixin, Claims, RowsEstimator):
 # Version spaces of classes from rows: consistent where boxes are, with the fewest errors else.
 
 
-#: Rounding error of a pairwise sum of up to 2⁶⁴ weights, relative to the sum.
-ROUNDING = 64.0 * float(np.finfo(float).eps)
-
-
 @dataclass(frozen=True)
 class ClassSpace:
     """The version space of a class, its errors, and the fewest errors that a box can have.
@@ -543,7 +539,7 @@ def certificate(spaces: list[ClassSpace], *, perturbed: bool = False) -> Certifi
     bound = min(errors, sum(found.bound for found in spaces))
     gap = errors - bound
     total = sum(found.weight for found in spaces)
-    rounding = ROUNDING * total
+    rounding = 64.0 * float(np.finfo(float).eps) * total  # a pairwise sum of up to 2⁶⁴ weights
     exact = gap <= rounding
     if errors == 0.0:
         claim = "Each box contains all rows of its class and no other row"

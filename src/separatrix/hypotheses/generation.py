@@ -34,10 +34,6 @@ from separatrix.rows.schema import Kind, column_names
 
 #: Points that are drawn evenly before any is improved; a power of two, as Sobol sequences want.
 DRAWN = 2048
-#: Segments between points of different classes that are followed to the boundary.
-SEGMENTS = 256
-#: Halvings of a segment: its ends are then neighbors, or nearly, among floating-point numbers.
-HALVINGS = 52
 
 
 @dataclass(frozen=True, repr=False)
@@ -381,10 +377,11 @@ def on_boundary(
     x = space.draw(DRAWN, seed)
     labels = np.asarray(model.predict(space.rows(x)))
     rng = np.random.default_rng(seed)
-    first, second = rng.integers(0, len(x), (2, 16 * SEGMENTS))
+    segments = 256  # that are followed to the boundary, of those that lead to another class
+    first, second = rng.integers(0, len(x), (2, 16 * segments))
     a, b = x[first], np.where(space.discrete, x[first], x[second])  # levels stay
     of_b = np.asarray(model.predict(space.rows(b)))
-    apart = np.flatnonzero(labels[first] != of_b)[:SEGMENTS]
+    apart = np.flatnonzero(labels[first] != of_b)[:segments]
     if not len(apart):
         far = int(space.distances(x, known).argmax())
         return [x[far]], [
@@ -392,7 +389,7 @@ def on_boundary(
             "farthest from known rows"
         ]
     a, b, of_a, of_b = a[apart], b[apart], labels[first][apart], of_b[apart]
-    for _ in range(HALVINGS):
+    for _ in range(52):  # the ends are then neighbors, or nearly, among floating-point numbers
         middle = space.snap((a + b) / 2.0)
         of_middle = np.asarray(model.predict(space.rows(middle)))
         same = of_middle == of_a

@@ -622,11 +622,6 @@ def _best(x: Floats, signed: Floats, n_boxes: int, max_nodes: int) -> list[Large
     return boxes if gains[0] >= gains[1] else others
 
 
-#: Temperatures of annealing, as shares of the weight of a class: a move that loses a twentieth is
-#: taken often at first, one that loses a thousandth hardly ever at the end.
-HOT, COLD = 0.05, 0.0002
-
-
 def anneal(
     x: Floats, signed: Floats, boxes: list[LargestGain], n_boxes: int, moves: int, seed: int
 ) -> list[LargestGain]:
@@ -644,6 +639,9 @@ def anneal(
     gain = float(signed @ inside.any(axis=0))
     best, highest = faces.copy(), gain
     total = float(signed[signed > 0.0].sum())
+    # Shares of the weight of a class: a move that loses a twentieth is taken often at first, one
+    # that loses a thousandth hardly ever at the end.
+    hot, cold = 0.05, 0.0002
     for step in range(moves):
         k, row = int(rng.integers(n_boxes)), members[rng.integers(len(members))]
         new = faces[k].copy()
@@ -659,7 +657,7 @@ def anneal(
         moved = inside.copy()
         moved[k] = ((x >= new[0]) & (x <= new[1])).all(axis=1)
         after = float(signed @ moved.any(axis=0))
-        temperature = total * HOT * (COLD / HOT) ** (step / moves)
+        temperature = total * hot * (cold / hot) ** (step / moves)
         if after >= gain or rng.random() < np.exp((after - gain) / temperature):
             faces[k], inside, gain = new, moved, after
             if gain > highest:

@@ -83,12 +83,6 @@ def squared_error_average(predictions: Floats, y: Floats, w: Floats) -> Average:
     return Average(a, float(error @ error), float(max(slope @ a - slope.min(), 0.0)))
 
 
-#: Models that are averaged with equal weights, at most: five differ enough to cancel errors.
-MOST_ALIKE = 5
-#: Standard errors of the difference up to which a model counts as good as the best.
-ALIKE_ERRORS = 2.0
-
-
 def equal_average(losses: Floats, w: Floats) -> Average:
     """Equal weights for models as good as the best; ``losses`` are rows x models.
 
@@ -98,11 +92,11 @@ def equal_average(losses: Floats, w: Floats) -> Average:
     """
     share = w / w.sum()
     means = share @ losses
-    order = np.argsort(means, kind="stable")[:MOST_ALIKE]
+    order = np.argsort(means, kind="stable")[:5]  # enough of them to cancel errors
     apart = losses[:, order] - losses[:, order[:1]]
     mean = share @ apart
     errors = np.sqrt(share**2 @ (apart - mean) ** 2)
-    alike = order[mean <= ALIKE_ERRORS * errors]
+    alike = order[mean <= 2.0 * errors]
     weights = np.zeros(losses.shape[1])
     weights[alike] = 1.0 / len(alike)
     return Average(weights, float("nan"), None)

@@ -17,6 +17,7 @@ from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term
 from separatrix.rows.sources.reader import no_usable_rows
+from separatrix.rows.split import TEST
 from separatrix.statistics.class_preparation import (
     ClassMomentsByPart,
     MomentsByClass,
@@ -26,8 +27,6 @@ from separatrix.statistics.moments import Grouped, Moments, with_placeholders
 from separatrix.storage.container import Container, Tensors, encode, write
 
 KIND = "separatrix moments"
-#: The part of the test rows.
-TEST = -1
 
 
 @dataclass(frozen=True)
@@ -201,19 +200,16 @@ def _is_valid(moments: Any, schema: Schema) -> bool:
     if {term.column for term in moments.targets} != {column.name for column in schema.targets}:
         return False
     p = len(moments.terms) + len(moments.targets)
+    largest = 1e150  # beyond, sums of squares cannot be squared again without overflow
     return (
         moments.mean.shape == (p,)
         and moments.scatter.shape == (p, p)
-        and bool((np.abs(moments.mean) < _LARGEST).all())  # which is false for NaN
-        and bool((np.abs(moments.scatter) < _LARGEST).all())
+        and bool((np.abs(moments.mean) < largest).all())  # which is false for NaN
+        and bool((np.abs(moments.scatter) < largest).all())
         and bool((moments.scatter.diagonal() >= 0).all())
         and moments.count > 0
         and moments.weight > 0
     )
-
-
-#: Sums of squares beyond this cannot be squared again without overflow.
-_LARGEST = 1e150
 
 
 def differing(a: StoredMoments, b: StoredMoments) -> list[str]:

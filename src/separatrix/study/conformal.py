@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats, Ints
-from separatrix.conformal.base import category_quantiles, checked_level, clopper_pearson
+from separatrix.conformal.base import category_quantiles, check_level, clopper_pearson
 from separatrix.rows.rows import InMemory
 from separatrix.study.design import RowFolds, truth_of
 from separatrix.study.result import Calibration, CoverageCheck, Score, Study, center_and_scale
@@ -97,7 +97,7 @@ def _checks(
     weights = np.ones(n) if w is None else w
     checks = []
     for level in LEVELS:
-        exact = checked_level(level)
+        exact = check_level(level)
         whole = category_quantiles(scores, w, codes, count, exact)[:-1]
         inside, checked = np.zeros(n, dtype=bool), np.isin(codes, np.arange(count))
         for part in (half, ~half):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.conformal.base import category_quantiles, checked_level, rows_needed
+from separatrix.conformal.base import category_quantiles, check_level, rows_needed
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest
 from separatrix.messages import InputError
 from separatrix.notebook import Item, Shown
@@ -493,7 +493,7 @@ class Calibration:
         if self.refusal:
             raise InputError(f"No conformal intervals: {self.refusal}")
         count = max(1, len(self.classes))
-        exact = checked_level(level)
+        exact = check_level(level)
         return category_quantiles(self.scores, self.w, self.codes, count, exact)[:-1]
 
     def intervals(self, model: Any, rows: Any, level: float) -> Floats:

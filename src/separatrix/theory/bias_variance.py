@@ -721,8 +721,6 @@ def _check_n(n: int) -> None:
 
 
 LOSSES = ("zero_one", "log_loss")
-#: Probabilities below this count as this, so that one sure mistake is not an infinite loss.
-LEAST_PROBABILITY = 1e-15
 
 
 class LossTerms(NamedTuple):
@@ -1028,7 +1026,8 @@ def _predict_new(estimator: Any, X: Any, labels: Any, new: Any, classes: Any, lo
             hot = with_every_class(model.predict_proba(new), model.classes_, classes)
         else:
             hot = (np.asarray(model.predict(new))[:, None] == classes).astype(float)
-    return np.log(np.maximum(hot, LEAST_PROBABILITY)) if loss == "log_loss" else hot
+    # A probability is at least this, so that one sure mistake is not an infinite loss.
+    return np.log(np.maximum(hot, 1e-15)) if loss == "log_loss" else hot
 
 
 def _probabilities(truth: Callable[[Floats], Any], x: Floats) -> Floats:

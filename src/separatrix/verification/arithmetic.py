@@ -393,8 +393,8 @@ def _inverse(a: list[list[float]]) -> list[list[float]] | None:
 # the conditions most; else one.
 
 
-#: Steps for each row, and violation at which the search ends.
-STEPS, SMALL = 100, 1e-13
+#: Violation at which the search ends.
+SMALL = 1e-13
 
 
 @dataclass
@@ -423,7 +423,7 @@ class DualSearch:
         if balanced:
             self._spread(beta, gradient, scaled)
         rho = self.intercept_ridge or 0.0
-        for _ in range(STEPS * n):
+        for _ in range(100 * n):  # far more steps than a search takes that ends
             step = self._pair(beta, gradient, scaled, square) if balanced else None
             if not balanced:
                 step = self._single(beta, gradient, square, rho)

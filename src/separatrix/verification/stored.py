@@ -115,7 +115,6 @@ _CODES = {
         "U64": ("Q", "uint64"),
     },
 }
-_LARGEST_HEADER = 1 << 28
 
 
 class Tensor(NamedTuple):
@@ -164,7 +163,7 @@ def read(path: str | os.PathLike[str]) -> File:
 
 def _parse(content: bytes) -> File:
     (length,) = struct.unpack_from("<Q", content)
-    if length > min(_LARGEST_HEADER, len(content) - 8):
+    if length > min(1 << 28, len(content) - 8):  # a quarter of a gigabyte of JSON is none of ours
         raise ValueError("its header is longer than the file")
     header = json.loads(content[8 : 8 + length])
     metadata = header.pop("__metadata__", {})

@@ -19,7 +19,7 @@ from separatrix.arrays import NDArray
 from separatrix.catalogue import CLASSIFICATION
 from separatrix.estimators.wrapped import (
     CrossValidatedProbabilities,
-    cross_validated_probabilities,
+    cross_validate_probabilities,
 )
 from separatrix.exploration import plots
 from separatrix.exploration.session import Session
@@ -79,7 +79,7 @@ def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix)
     return "\n".join(
         [
             "import separatrix as sx",
-            "from separatrix.estimators.wrapped import cross_validated_probabilities",
+            "from separatrix.estimators.wrapped import cross_validate_probabilities",
             *([] if whole else ["from separatrix.exploration import read_table"]),
             "",
             f"rows = {rows}",
@@ -87,7 +87,7 @@ def _python(session: Session, state: ViewState, target: str, chosen: CostMatrix)
             f"model = sx.RejectOption(calibrated, costs={chosen.python()}).fit(rows)",
             "",
             "# what it costs on rows that it has not seen",
-            "found = cross_validated_probabilities(calibrated, rows)",
+            "found = cross_validate_probabilities(calibrated, rows)",
             "decision = model.costs_.decide(found.probabilities)",
             "mean_cost = model.costs_.with_reject[found.truth, decision].mean()",
         ]
@@ -113,7 +113,7 @@ def _found(session: Session, state: ViewState) -> tuple[str, CrossValidatedProba
     _refuse_few(target, table.labels(target))
     rows = table.scan(target)
     return target, session.once(
-        ("decide", target, text), lambda: cross_validated_probabilities(model, rows)
+        ("decide", target, text), lambda: cross_validate_probabilities(model, rows)
     )
 
 

@@ -250,8 +250,6 @@ def perceptron(model: Record, blocks: Blocks) -> list[Claim]:
 ZERO = Fraction(0)
 #: Rows so near to their margin (in its units) are on it.
 ON_MARGIN = Fraction(1, 10**7)
-#: Binary digits of numbers from which the β of rows on the margin are solved.
-_ROUNDED = 1 << 80
 
 
 @dataclass(frozen=True)
@@ -440,5 +438,5 @@ class ExactLinearProblem:
 def _short(value: Fraction) -> Fraction:
     """A number near by with few digits: β need not be exact, only within its bounds."""
     size = value.numerator.bit_length() - value.denominator.bit_length()
-    unit = Fraction(_ROUNDED) / Fraction(2) ** size
+    unit = Fraction(1 << 80) / Fraction(2) ** size  # 80 binary digits
     return Fraction(round(value * unit)) / unit

@@ -34,7 +34,7 @@ from separatrix.verification.verdict import (
 )
 
 #: Relative gap and KKT residual that these certificates promise.
-CLOSED_FORM, ITERATIVE = 1e-8, 1e-8
+PROMISED = 1e-8
 ZERO = Fraction(0)
 
 
@@ -142,7 +142,7 @@ def _quadratic(
         [[a * s for s in squares] for a in alpha],
         model["certificate_"],
         fit_intercept=fit_intercept,
-        tolerance=CLOSED_FORM,
+        tolerance=PROMISED,
         dependent=[j for j, name in enumerate(names_of(model, sums.d), 1) if name in listed],
     )
 
@@ -167,7 +167,7 @@ def _claim_penalized(model: Record, sums: Sums, alpha: Fraction, l1_ratio: Fract
         standardize=bool(model.params.get("standardize")),
         positive=bool(model.params.get("positive")),
         fit_intercept=bool(model.params.get("fit_intercept", True)),
-        tolerance=ITERATIVE,
+        tolerance=PROMISED,
     )
 
 
@@ -195,12 +195,6 @@ def mean(model: Record, blocks: Blocks) -> list[Claim]:
 
 #: Relative rounding of a stored coefficient, with a margin.
 ROUNDING = Fraction(1, 1 << 49)
-#: Digits of coefficients that are proved where the certificate does not say how many there are.
-LEAST_DIGITS = 6.0
-#: A column nearer to the span of others, relative to its length, is dependent up to rounding.
-DEPENDENT = 1e-7
-#: More columns are enclosed: elimination in fractions would take minutes.
-MANY = 40
 
 
 @dataclass(frozen=True)
@@ -287,7 +281,8 @@ def _minimum(
     Of many columns both are bounds: the minimizer is then θ less the bound of the step to it.
     """
     size = len(theta)
-    if size > MANY and len(free) == size:
+    # More columns are enclosed: elimination in fractions would take minutes.
+    if size > 40 and len(free) == size:
         bounded = _bound_dual(problem, theta, fit_intercept)
         if bounded is not None:
             return bounded[0], bounded[1], 0
@@ -336,7 +331,7 @@ def _dependence(m: list[list[Fraction]], free: list[int], dependent: Sequence[in
         "dependent columns",
         "Their largest distance from the span of the others, relative to their length,",
         distance,
-        DEPENDENT,
+        1e-7,  # nearer is dependent, up to rounding
         "the rounding of",
     )
 
@@ -399,7 +394,7 @@ def _coefficient_claims(
         sentence = "Coefficients are not unique: columns depend on each other; the fit is unique."
         return [*claims, Claim("coefficients", PROVED, sentence)]
     known = isinstance(stated, float) and isfinite(stated)
-    needed = max(0.0, min(stated - 4.0, 10.0)) if known else LEAST_DIGITS
+    needed = max(0.0, min(stated - 4.0, 10.0)) if known else 6.0  # where the record is silent
     says = f"; the certificate says about {stated:.0f}" if known else ""
     if least < needed:
         sentence = f"Coefficient {name + 1} has {least:.1f} correct digits{says}."

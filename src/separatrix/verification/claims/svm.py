@@ -565,8 +565,6 @@ def _gaussian(bandwidth: float | list[float], z: list[list[int]], shift: int) ->
 # Means and standard deviations by which columns were standardized, against the exact ones.
 
 
-#: Digits of a mean, in standard deviations, and of a standard deviation.
-LEAST = 8.0
 #: A standard deviation below this part of the mean is that of a constant column.
 CONSTANT = Fraction(1, 10**12)
 
@@ -608,4 +606,5 @@ def standardizer_claims(standardizer: Any, design: Design, weights: list[float])
     sentence = (
         f"Means and deviations of columns agree with the recorded ones to {least:.0f} digits."
     )
-    return [Claim("standardization", PROVED if least >= LEAST else REFUTED, sentence, least)]
+    proved = PROVED if least >= 8.0 else REFUTED  # digits, in standard deviations
+    return [Claim("standardization", proved, sentence, least)]
