@@ -46,7 +46,7 @@ _BESIDE = {
     "conformal.base": "Coverage",
     "probability.roc": "roc_curve coverage_risk",
     "probability.reliability": "reliability expected_calibration_error brier_score",
-    "distances.vectors": (
+    "distances.metrics": (
         "Minkowski Manhattan Euclidean SquaredEuclidean Chebyshev Cosine Canberra BrayCurtis "
         "Correlation JaccardDistance BooleanDistance Haversine"
     ),

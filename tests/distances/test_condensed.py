@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 import separatrix as sx
-from separatrix.distances.base import as_square
+from separatrix.distances.metrics import as_square
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 40])

@@ -303,7 +303,7 @@ def test_functions_that_are_no_distance_are_refused() -> None:
 CHECKED = """
 import numpy as np, separatrix as sx
 from separatrix.cluster.linkage import linkage_of_points
-from separatrix.distances.vectors import Euclidean
+from separatrix.distances.metrics import Euclidean
 x = np.random.default_rng(0).normal(size=(300, 4)) * 1e200  # by means; the first 100 by distances
 for rows in (x, x[:100]):
     assert np.isfinite(sx.AgglomerativeClustering().fit(rows).distances_).all()

@@ -25,7 +25,7 @@ from separatrix.cluster.linkage import (
     linkage_of_points,
     restore_unit,
 )
-from separatrix.distances.base import Metric
+from separatrix.distances.metrics import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import reads_tables
 from separatrix.messages import InputError, check_option

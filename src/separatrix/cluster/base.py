@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_random_state
 
 from separatrix.arrays import Floats
-from separatrix.distances.base import Metric, as_square
 from separatrix.distances.graphs import require_reachable
+from separatrix.distances.metrics import Metric, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.estimators.metric_inputs import (
     PointsEstimator,

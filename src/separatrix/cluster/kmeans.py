@@ -38,7 +38,7 @@ from separatrix.cluster.lloyd import (
 )
 from separatrix.cluster.streaming import MIN_SPARSE
 from separatrix.convergence import NotConvergedWarning
-from separatrix.distances.vectors import SquaredEuclidean
+from separatrix.distances.metrics import SquaredEuclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.formula import nodes

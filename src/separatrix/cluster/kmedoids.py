@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster import base, initialization, loops
-from separatrix.distances.base import Metric
+from separatrix.distances.metrics import Euclidean, Metric, SquaredEuclidean
 from separatrix.distances.names import PrecomputedDistances
-from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option, warn

@@ -22,11 +22,18 @@ from scipy.sparse.csgraph import connected_components
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster import loops
 from separatrix.cluster.loops import TILE
-from separatrix.distances.base import Metric, PreparedMetric, as_square
 from separatrix.distances.graphs import require_reachable
+from separatrix.distances.metrics import (
+    Chebyshev,
+    Euclidean,
+    Manhattan,
+    Metric,
+    PreparedMetric,
+    SquaredEuclidean,
+    as_square,
+)
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
 from separatrix.distances.search import KDTree, NearestNeighborSearch
-from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, SquaredEuclidean
 from separatrix.messages import InputError, check_option, warn
 from separatrix.notebook import Shown
 from separatrix.optimize.convex import Certificate

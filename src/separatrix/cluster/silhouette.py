@@ -13,9 +13,8 @@ import numpy as np
 
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.cluster.loops import distance_sums
-from separatrix.distances.base import Metric, as_square
+from separatrix.distances.metrics import Euclidean, Metric, SquaredEuclidean, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
-from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.estimators.metric_inputs import points_of_table
 from separatrix.messages import InputError
 from separatrix.notebook import Shown

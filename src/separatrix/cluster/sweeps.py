@@ -22,7 +22,7 @@ from separatrix.cluster.kernel_kmeans import KernelKMeans
 from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_lloyd
 from separatrix.cluster.kmeans import KMeans
 from separatrix.cluster.lloyd import lloyd, nearest_centers
-from separatrix.distances.vectors import Euclidean
+from separatrix.distances.metrics import Euclidean
 
 
 @dataclass(frozen=True)

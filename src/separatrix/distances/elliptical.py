@@ -9,8 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.arrays import Floats
-from separatrix.distances.base import as_dense_matrix
-from separatrix.distances.vectors import Euclidean
+from separatrix.distances.metrics import Euclidean, as_dense_matrix
 from separatrix.messages import InputError
 from separatrix.rows.schema import unit_weights
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.arrays import Floats
-from separatrix.distances.base import as_dense_matrix, as_square
 from separatrix.distances.graphs import require_reachable
+from separatrix.distances.metrics import as_dense_matrix, as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.messages import InputError
 from separatrix.notebook import Shown

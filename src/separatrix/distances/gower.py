@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.arrays import Floats
 from separatrix.distances import loops
-from separatrix.distances.base import Metric, as_dense_matrix
+from separatrix.distances.metrics import Metric, as_dense_matrix
 from separatrix.messages import InputError
 
 

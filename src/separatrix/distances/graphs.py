@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from separatrix.arrays import Floats, Ints
-from separatrix.distances.base import Metric
+from separatrix.distances.metrics import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.messages import InputError
 from separatrix.rows.schema import take_items

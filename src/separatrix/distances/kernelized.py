@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import Floats
-from separatrix.distances.base import Metric, as_dense_matrix
+from separatrix.distances.metrics import Metric, as_dense_matrix
 from separatrix.kernels.base import Kernel
 
 #: Squared distances below this fraction of κ(x, x) + κ(z, z) are rounding.

@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints
-from separatrix.distances import vectors
-from separatrix.distances.base import Metric, as_dense_matrix, as_square
+from separatrix.distances import metrics
 from separatrix.distances.elliptical import Elliptical, Mahalanobis, StandardizedEuclidean
 from separatrix.distances.gower import Gower, NanEuclidean
+from separatrix.distances.metrics import Metric, as_dense_matrix, as_square
 from separatrix.distances.sequences import Edit, Hamming
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import n_items, take_items
@@ -168,24 +168,24 @@ def require_square(distances: Any) -> None:
 
 
 NAMES: dict[str, Callable[[], Metric]] = {
-    "euclidean": vectors.Euclidean,
-    "l2": vectors.Euclidean,
-    "sqeuclidean": vectors.SquaredEuclidean,
-    "squared_euclidean": vectors.SquaredEuclidean,
-    "manhattan": vectors.Manhattan,
-    "cityblock": vectors.Manhattan,
-    "l1": vectors.Manhattan,
-    "chebyshev": vectors.Chebyshev,
-    "infinity": vectors.Chebyshev,
-    "minkowski": vectors.Minkowski,
-    "p": vectors.Minkowski,
+    "euclidean": metrics.Euclidean,
+    "l2": metrics.Euclidean,
+    "sqeuclidean": metrics.SquaredEuclidean,
+    "squared_euclidean": metrics.SquaredEuclidean,
+    "manhattan": metrics.Manhattan,
+    "cityblock": metrics.Manhattan,
+    "l1": metrics.Manhattan,
+    "chebyshev": metrics.Chebyshev,
+    "infinity": metrics.Chebyshev,
+    "minkowski": metrics.Minkowski,
+    "p": metrics.Minkowski,
     "hamming": lambda: Hamming(relative=True),
-    "cosine": vectors.Cosine,
-    "correlation": vectors.Correlation,
-    "canberra": vectors.Canberra,
-    "braycurtis": vectors.BrayCurtis,
-    "jaccard": vectors.JaccardDistance,
-    "haversine": vectors.Haversine,
+    "cosine": metrics.Cosine,
+    "correlation": metrics.Correlation,
+    "canberra": metrics.Canberra,
+    "braycurtis": metrics.BrayCurtis,
+    "jaccard": metrics.JaccardDistance,
+    "haversine": metrics.Haversine,
     "seuclidean": StandardizedEuclidean,
     "nan_euclidean": NanEuclidean,
     "mahalanobis": Mahalanobis,
@@ -194,7 +194,7 @@ NAMES: dict[str, Callable[[], Metric]] = {
     "levenshtein": Edit,
     "precomputed": PrecomputedDistances,
     **{
-        kind: partial(vectors.BooleanDistance, kind)
+        kind: partial(metrics.BooleanDistance, kind)
         for kind in (
             *("dice", "matching", "rogerstanimoto", "russellrao"),
             *("sokalmichener", "sokalsneath", "yule"),
@@ -222,8 +222,8 @@ def metric_from(metric: Any) -> Metric:
 
 #: Names of parameters as scikit-learn has them: name of the metric → class, parameter → ours.
 _PARAMETERS: dict[str, tuple[Callable[..., Metric], dict[str, str]]] = {
-    "minkowski": (vectors.Minkowski, {"p": "p", "w": "w"}),
-    "p": (vectors.Minkowski, {"p": "p", "w": "w"}),
+    "minkowski": (metrics.Minkowski, {"p": "p", "w": "w"}),
+    "p": (metrics.Minkowski, {"p": "p", "w": "w"}),
     "seuclidean": (StandardizedEuclidean, {"V": "variances"}),
     "mahalanobis": (Mahalanobis, {"V": "covariance"}),
 }

@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.distances import loops, vectors
+from separatrix.distances import loops, metrics
 from separatrix.distances import loops as kd_tree
-from separatrix.distances.base import Metric, PreparedMetric, center_and_reach
 from separatrix.distances.graphs import GraphDistance
 from separatrix.distances.loops import ROWS
+from separatrix.distances.metrics import Metric, PreparedMetric, center_and_reach
 from separatrix.distances.names import PrecomputedDistances, metric_from, require_square
 from separatrix.matrices.loops import sparse_gram_rows
 from separatrix.messages import InputError
@@ -142,7 +142,7 @@ class TreeOrExhaustiveSearch:
         self._metric, self._points, self._name = metric, points, name
         self._tree: KDTree | None = None
         #: Squares of such coordinates leave the range of numbers; the metric itself scales them.
-        self._scaled = name == "euclidean" and vectors.beyond_squares(points)
+        self._scaled = name == "euclidean" and metrics.beyond_squares(points)
         # In more dimensions than this a k-d tree prunes almost nothing.
         few = len(points) < MIN_TREE_POINTS or points.shape[1] > 24
         if not few and not self._scaled:
@@ -193,7 +193,7 @@ class TreeOrExhaustiveSearch:
         if self._name != "euclidean":
             return np.zeros(len(x), dtype=np.bool_)
         largest = np.maximum(x.max(axis=1, initial=0.0), -x.min(axis=1, initial=0.0))
-        return np.asarray(largest > vectors.LARGEST)
+        return np.asarray(largest > metrics.LARGEST)
 
     def _is_small(self, x: Floats) -> bool:
         """Whether so few distances are needed that nothing is worth compiling."""
@@ -225,13 +225,13 @@ class TreeOrExhaustiveSearch:
 class EuclideanSearch:
     """Metrics that are Euclidean after a map (whitening, unit vectors), or a function of that."""
 
-    def __init__(self, metric: vectors.SquaredEuclidean, points: Floats) -> None:
+    def __init__(self, metric: metrics.SquaredEuclidean, points: Floats) -> None:
         self._metric = metric
         self._center = np.zeros(points.shape[1])
-        if self._maps and not vectors.beyond_squares(points):
+        if self._maps and not metrics.beyond_squares(points):
             self._center = points.mean(axis=0)
         self.search = TreeOrExhaustiveSearch(
-            vectors.Euclidean(), self._transform(points), "euclidean"
+            metrics.Euclidean(), self._transform(points), "euclidean"
         )
 
     def nearest(self, x: Any, k: int) -> Neighbors:
@@ -249,7 +249,7 @@ class EuclideanSearch:
     @property
     def _maps(self) -> bool:
         """Whether there is a linear map; without one the coordinates stay exact."""
-        return type(self._metric).transform is not vectors.SquaredEuclidean.transform
+        return type(self._metric).transform is not metrics.SquaredEuclidean.transform
 
     def _transform(self, x: Floats) -> Floats:
         return self._metric.transform(x - self._center) if self._maps else self._metric.embed(x)
@@ -258,7 +258,7 @@ class EuclideanSearch:
 class DirectionSearch(EuclideanSearch):
     """Cosine distances: Euclidean ones of unit vectors, unless some row is zero."""
 
-    def __init__(self, metric: vectors.Cosine, points: Floats) -> None:
+    def __init__(self, metric: metrics.Cosine, points: Floats) -> None:
         super().__init__(metric, points)
         self._pairs = ExhaustiveSearch(metric.prepare(points))
         self._zeros = not points.any(axis=1).all()
@@ -391,21 +391,21 @@ def _lists(pairs: list[tuple[Any, Any, Floats]], n: int) -> NeighborLists:
 
 
 def _search(metric: Metric, validated: Any, points: Any) -> NeighborIndex:
-    if isinstance(metric, vectors.Minkowski) and metric.p in (1.0, 2.0, np.inf):
+    if isinstance(metric, metrics.Minkowski) and metric.p in (1.0, 2.0, np.inf):
         scaled = metric.scaled(validated)
         search = _search(metric.unweighted(), scaled, scaled)
         return search if metric.w is None else MappedSearch(search, _scaling(metric))
-    if isinstance(metric, vectors.Cosine):
+    if isinstance(metric, metrics.Cosine):
         return DirectionSearch(metric, validated)
-    if isinstance(metric, vectors.SquaredEuclidean):
+    if isinstance(metric, metrics.SquaredEuclidean):
         return EuclideanSearch(metric, validated)
-    if isinstance(metric, vectors.Manhattan):
-        name = "chebyshev" if isinstance(metric, vectors.Chebyshev) else "manhattan"
+    if isinstance(metric, metrics.Manhattan):
+        name = "chebyshev" if isinstance(metric, metrics.Chebyshev) else "manhattan"
         return TreeOrExhaustiveSearch(metric, validated, name)
     return ExhaustiveSearch(metric.prepare(points))
 
 
-def _scaling(metric: vectors.Minkowski) -> Callable[[Any], Any]:
+def _scaling(metric: metrics.Minkowski) -> Callable[[Any], Any]:
     return lambda x: metric.scaled(x)
 
 
@@ -841,22 +841,22 @@ MANY_ENTRIES, MOST_STORED = 1 << 23, 0.1
 
 def stays_sparse(x: Any, metric: Metric) -> bool:
     """Whether a search of these rows is better off without a dense copy."""
-    if not sparse.issparse(x) or not isinstance(_plain(metric), vectors.SquaredEuclidean):
+    if not sparse.issparse(x) or not isinstance(_plain(metric), metrics.SquaredEuclidean):
         return False
     entries = x.shape[0] * x.shape[1]
     if entries < MANY_ENTRIES or x.nnz > MOST_STORED * entries:
         return False
     return type(_plain(metric)) in (
-        vectors.Euclidean,
-        vectors.SquaredEuclidean,
-        vectors.Cosine,
-    ) and not vectors.beyond_squares(x.data)
+        metrics.Euclidean,
+        metrics.SquaredEuclidean,
+        metrics.Cosine,
+    ) and not metrics.beyond_squares(x.data)
 
 
 def _plain(metric: Metric) -> Metric:
     """Minkowski's distance with p = 2 and no weights is Euclidean."""
-    if isinstance(metric, vectors.Minkowski) and metric.p == 2 and metric.w is None:
-        return vectors.Euclidean()
+    if isinstance(metric, metrics.Minkowski) and metric.p == 2 and metric.w is None:
+        return metrics.Euclidean()
     return metric
 
 
@@ -865,7 +865,7 @@ class SparseSearch:
 
     def __init__(self, points: Any, metric: Metric) -> None:
         plain = _plain(metric)
-        assert isinstance(plain, vectors.SquaredEuclidean)
+        assert isinstance(plain, metrics.SquaredEuclidean)
         self._metric = plain
         self._points = self._map(points)
         self._squares = _squared_norms(self._points)
@@ -917,7 +917,7 @@ class SparseSearch:
         if not x.has_canonical_format:
             x = x.copy()
             x.sum_duplicates()
-        if not isinstance(self._metric, vectors.Cosine):
+        if not isinstance(self._metric, metrics.Cosine):
             return x
         length = np.sqrt(_squared_norms(x))
         unit = np.repeat(np.where(length > 0, length, 1.0), np.diff(x.indptr))
@@ -960,7 +960,7 @@ class SparseSearch:
         self, rows: Any, points: Any, squares: Floats, one_zero: Any, both_zero: Any
     ) -> None:
         """Rows without a direction are orthogonal to all others, by cosine distance."""
-        if isinstance(self._metric, vectors.Cosine) and (rows.any() or points.any()):
+        if isinstance(self._metric, metrics.Cosine) and (rows.any() or points.any()):
             squares[:] = np.where(rows | points, one_zero, squares)
             squares[:] = np.where(rows & points, both_zero, squares)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from separatrix.arrays import Floats, Ints
 from separatrix.distances import loops
-from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.distances.loops import edit_distances
+from separatrix.distances.metrics import Metric, as_dense_matrix
 from separatrix.messages import InputError
 
 

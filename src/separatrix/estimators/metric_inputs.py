@@ -13,11 +13,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, Matrix
-from separatrix.distances.base import Metric
 from separatrix.distances.gower import Gower, NanEuclidean
 from separatrix.distances.graphs import reachable_pairs
+from separatrix.distances.metrics import Metric, SquaredEuclidean
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
-from separatrix.distances.vectors import SquaredEuclidean
 from separatrix.estimators.base import RowsEstimator, validate_data
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula

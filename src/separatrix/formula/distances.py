@@ -185,7 +185,7 @@ def _directions(metric: Any, points: Floats, *, centered: bool) -> MetricFormula
 
 def _truths(kind: str, points: Floats) -> MetricFormula:
     """Ratios of counts of columns that are true in both rows, in one, or in neither."""
-    from separatrix.distances.vectors import _RATIOS
+    from separatrix.distances.metrics import _RATIOS
 
     z = (points != 0.0).astype(np.float64)
     d = float(points.shape[1])

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.distances.vectors import Euclidean
+from separatrix.distances.metrics import Euclidean
 from separatrix.estimators.base import RowsEstimator, reads_tables
 from separatrix.estimators.class_labels import coded_rows
 from separatrix.formula import nodes

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances import names
 from separatrix.distances.axioms import MAX_SAMPLE, distance_concentration
-from separatrix.distances.base import Metric
 from separatrix.distances.gower import NanEuclidean
 from separatrix.distances.graphs import reachable_pairs
+from separatrix.distances.metrics import Metric
 from separatrix.distances.search import NearestNeighborSearch, NeighborLists, as_graph, stays_sparse
 from separatrix.estimators import metric_inputs
 from separatrix.estimators.base import numeric

@@ -27,8 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.distances import names
-from separatrix.distances.base import PreparedMetric
-from separatrix.distances.vectors import SquaredEuclidean
+from separatrix.distances.metrics import PreparedMetric, SquaredEuclidean
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.class_labels import class_priors
 from separatrix.estimators.metric_inputs import PointsEstimator

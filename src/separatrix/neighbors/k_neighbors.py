@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, NDArray
+from separatrix.distances.metrics import Chebyshev, Euclidean, Manhattan, Minkowski
 from separatrix.distances.search import NearestNeighborSearch, Neighbors
-from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan, Minkowski
 from separatrix.estimators.base import reads_tables
 from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula

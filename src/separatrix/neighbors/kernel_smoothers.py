@@ -11,8 +11,8 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Floats, Ints, NDArray
-from separatrix.distances.base import Metric, PreparedMetric
 from separatrix.distances.kernelized import KernelDistance
+from separatrix.distances.metrics import Metric, PreparedMetric
 from separatrix.estimators.base import reads_tables
 from separatrix.estimators.metric_inputs import PointsEstimator
 from separatrix.formula import nodes

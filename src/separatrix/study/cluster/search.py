@@ -33,10 +33,9 @@ from separatrix.cluster.lloyd import lloyd
 from separatrix.cluster.loops import pair_distances
 from separatrix.cluster.scatter import cluster_projection, scatter_decomposition
 from separatrix.cluster.silhouette import Silhouette, coefficients, silhouette
-from separatrix.distances.base import Metric
 from separatrix.distances.gower import Gower
+from separatrix.distances.metrics import Euclidean, Metric
 from separatrix.distances.names import metric_from
-from separatrix.distances.vectors import Euclidean
 from separatrix.estimators.metric_inputs import with_missing
 from separatrix.kernels import Precomputed, kernel_from
 from separatrix.messages import InputError, did_you_mean
