@@ -388,12 +388,12 @@ _INFINITE = float("inf")
 _PENALTY_TUNED = {"from_moments": True, "tuned": ("alpha_",), "folds": True}
 
 
-def _candidate(name: str, rank: int, label: str, **fields: Any) -> dict[str, Any]:
+def _candidate(name: str, rank: float, label: str, **fields: Any) -> dict[str, Any]:
     """How a study names a candidate, and where it is among the others of its task."""
     return {"name": name, "rank": rank, "label": label, **fields}
 
 
-def _neighbors(rank: int) -> dict[str, Any]:
+def _neighbors(rank: float) -> dict[str, Any]:
     return _candidate("neighbors", rank, "k-NN, tuned", options={"standardize": True}, tunable=True,
         searched=("n_neighbors", "weights", "metric", "p", "smoothing"), slow=True,
         operations=_search_operations, copies=_standardized_copies,
