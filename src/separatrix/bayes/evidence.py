@@ -14,6 +14,7 @@ its derivative. MacKay's fixed point, which scikit-learn iterates, is the same s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,9 +79,9 @@ class _Profile:
 
     def alpha(self, ratio: float) -> float:
         """The best noise precision at this ratio."""
-        return float(self._precision(np.array([ratio]))[0])
+        return float(self.precision(np.array([ratio]))[0])
 
-    def _precision(self, ratio: Floats) -> Floats:
+    def precision(self, ratio: Floats) -> Floats:
         return self.count / self._rate(ratio)
 
     def _fit(self, ratio: float) -> float:
@@ -116,7 +117,7 @@ class _Profile:
         share = 1.0 / (1.0 + np.divide.outer(ratio, self.spectrum.values))  # s/(s + ρ)
         rise = 0.5 * ((share * (1.0 - share)) @ self.spectrum.inner**2)
         rise = rise + self.prior.lambda_2 * ratio
-        found = 0.5 * share.sum(axis=1) - self._precision(ratio) * rise
+        found = 0.5 * share.sum(axis=1) - self.precision(ratio) * rise
         return np.asarray(self.prior.lambda_1 + found)
 
     def grid(self) -> Floats:
@@ -144,7 +145,7 @@ class _KnownNoise(_Profile):
         super().__init__(spectrum, prior)
         self.noise = alpha
 
-    def _precision(self, ratio: Floats) -> Floats:
+    def precision(self, ratio: Floats) -> Floats:
         return np.full(len(ratio), self.noise)
 
     def _fit(self, ratio: float) -> float:
@@ -181,9 +182,10 @@ def maximize(
             remedy="Use alpha_2=1e-6.",
         )
     best = max(paths, key=lambda path: (profile.from_rows(path[-1]), profile.value(path[-1])))
-    alphas = [profile.alpha(ratio) for ratio in best]
-    lams = [best_alpha * ratio for best_alpha, ratio in zip(alphas, best, strict=True)]
-    return EvidenceMaximum(alphas[-1], lams[-1], np.column_stack([alphas, lams]))
+    ratios = np.array(best)
+    alphas = profile.precision(ratios)
+    lams = alphas * ratios
+    return EvidenceMaximum(float(alphas[-1]), float(lams[-1]), np.column_stack([alphas, lams]))
 
 
 def rates_are_small(
@@ -197,9 +199,10 @@ def _root(profile: _Profile, low: float, high: float) -> list[float]:
     """The ratio between these two at which the slope is zero: the last of some."""
     path: list[float] = []
 
+    @cache  # the bracket is looked at before
     def slope(t: float) -> float:
         path.append(float(np.exp(t)))
-        return float(profile.slope(np.array([np.exp(t)]))[0])
+        return float(profile.slope(np.array([path[-1]]))[0])
 
     a, b = float(np.log(low)), float(np.log(high))
     if not slope(a) > 0.0 > slope(b):

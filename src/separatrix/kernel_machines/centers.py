@@ -4,12 +4,14 @@
     a = T⁻ᵀ A⁻ᵀ β:   B β = A⁻¹ T⁻¹ K_mn W y,   B = A⁻¹ T⁻¹ (K_mn W K_nm + λ K_mm) T⁻ᵀ A⁻ᵀ
 
 B is near the identity where the centers are a sample of the rows, so that a few iterations do.
-Kernel values are made strip by strip, in single precision, and never stored; sums are in double.
+Kernel values are made strip by strip and never stored: in single precision for the iterations, in
+double for the residual from which they start again where it is not small yet.
 A. Rudi, L. Carratino and L. Rosasco, FALKON: an optimal large scale kernel method, 2017.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +25,8 @@ from separatrix.threads import parallel_map
 
 #: Iterations at most, and the relative residual at which they end: that of single precision.
 ITERATIONS, RESIDUAL = 60, 1e-5
+#: Relative residual that is promised of the fit.
+TOLERANCE_OF_CENTERS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -65,33 +69,43 @@ def fit_centers(
         inside = solve_triangular(t, g, lower=True, check_finite=False)
         return np.asarray(solve_triangular(a, inside, lower=True, check_finite=False))
 
-    def normal(coef: Floats) -> Floats:
-        return _sums(single, rows, w, coef) + lam * (full @ coef)
+    def image(direction: Floats) -> Floats:
+        coef = outward(direction)
+        return inward(_sums(single, rows, w, coef) + lam * (full @ coef))
 
-    beta, b = np.zeros((m, right.shape[1])), inward(_sums(single, rows, w, None, right))
-    residual, direction = b.copy(), b.copy()
+    right_side = inward(_sums(single, rows, w, None, right))
+    size = float(np.linalg.norm(right_side)) or 1.0
+    exact = centers.rows(z)
+    beta, rest = np.zeros((m, right.shape[1])), right_side
+    for _ in range(3):  # each is worth the digits of single precision
+        beta += _conjugate_gradients(image, rest)
+        coef = outward(beta)
+        pull, squares = _residuals(centers, exact, w, right, coef)
+        rest = inward(pull - lam * (full @ coef))
+        relative = float(np.linalg.norm(rest)) / size
+        if relative <= 0.5 * TOLERANCE_OF_CENTERS:
+            break
+    return CentersFit(coef, centers, squares + lam * float(np.vdot(coef, full @ coef)), relative)
+
+
+def _conjugate_gradients(image: Callable[[Floats], Floats], right: Floats) -> Floats:
+    """β with B β = ``right``, every column for itself."""
+    beta, residual, direction = np.zeros_like(right), right.copy(), right.copy()
     square = (residual**2).sum(axis=0)
     limit = RESIDUAL**2 * square
     for _ in range(ITERATIONS):
         if (square <= limit).all():
             break
-        image = inward(normal(outward(direction)))
-        curvature = (direction * image).sum(axis=0)
+        moved = image(direction)
+        curvature = (direction * moved).sum(axis=0)
         step = np.divide(square, curvature, out=np.zeros_like(square), where=curvature > 0.0)
         beta += step * direction
-        residual -= step * image
+        residual -= step * moved
         new = (residual**2).sum(axis=0)
         ratio = np.divide(new, square, out=np.zeros_like(square), where=square > 0.0)
         direction = residual + ratio * direction
         square = new
-    coef = outward(beta)
-    # once more from the start: rounding errors of the recurrence do not enter
-    rest = inward(_sums(single, rows, w, None, right) - normal(coef))
-    values = single.dot(rows, coef.astype(np.float32)).astype(np.float64)
-    objective = float((w @ (right - values) ** 2).sum() + lam * np.vdot(coef, full @ coef))
-    size = float(np.sqrt((b**2).sum()))
-    relative = float(np.sqrt((rest**2).sum())) / size if size > 0.0 else 0.0
-    return CentersFit(coef, centers, objective, relative)
+    return beta
 
 
 def _factor(matrix: Floats) -> Floats:
@@ -112,9 +126,30 @@ def _sums(
         weighted = (w[part, None] * inner).astype(np.float32)
         return np.asarray(values.T @ weighted, dtype=np.float64)
 
-    groups = strips(len(rows))
-    total = np.zeros((len(centers), right.shape[1] if coef is None else coef.shape[1]))
-    for start in range(0, len(groups), 64):
+    k = right.shape[1] if coef is None else coef.shape[1]
+    return _sum_strips(strip, len(rows), (len(centers), k))
+
+
+def _residuals(
+    centers: MetricCenters, rows: MetricCenters, w: Floats, right: Floats, coef: Floats
+) -> tuple[Floats, float]:
+    """K_mn W (y − K_nm a), and Σ w (y − K_nm a)²."""
+
+    def strip(part: slice) -> Floats:
+        values = centers.values(rows.take(part))
+        error = right[part] - values @ coef
+        weighted = w[part, None] * error
+        squares = (weighted * error).sum(axis=0)
+        return np.concatenate([values.T @ weighted, squares[None]])
+
+    total = _sum_strips(strip, len(rows), (len(centers) + 1, coef.shape[1]))
+    return total[:-1], float(total[-1].sum())
+
+
+def _sum_strips(strip: Callable[[slice], Floats], n: int, shape: tuple[int, int]) -> Floats:
+    """The sum over strips of rows, in their order."""
+    total, groups = np.zeros(shape), strips(n)
+    for start in range(0, len(groups), 64):  # strips whose sums are in memory at a time
         for part in parallel_map(strip, groups[start : start + 64]):
             total += part
     return total

@@ -21,7 +21,7 @@ from separatrix.arrays import Floats, Ints, NDArray
 from separatrix.estimators.base import RowsEstimator, one_number, reads_tables
 from separatrix.estimators.class_labels import coded_rows, label_scores
 from separatrix.formula import nodes
-from separatrix.kernel_machines.centers import fit_centers
+from separatrix.kernel_machines.centers import TOLERANCE_OF_CENTERS, fit_centers
 from separatrix.kernel_machines.kernel_logistic import (
     TOLERANCE,
     ClassScores,
@@ -79,8 +79,6 @@ CENTERS, LEARNED_FROM = 4_000, 2_000
 CHOOSING_FOLDS = 3
 #: What is taken where there are too few rows to choose.
 USUAL = SearchPoint(KernelShape(0.5, 2.0), 1, 0.1)
-#: Relative residual of a fit with centers.
-TOLERANCE_OF_CENTERS = 1e-3
 
 
 #: Decimal places, in standard deviations, to which rows are put in order and compared: units of
