@@ -75,7 +75,35 @@ def main(quick: bool = False) -> None:
         note=agrees,
         target=2,
     )
+    many_classes(quick)
     search(quick)
+
+
+def many_classes(quick: bool) -> None:
+    """Two hundred classes: fits cost about as much as of few, probabilities grow with them."""
+    n = 20_000 if quick else 100_000
+    x, y = clouds(n, 20, 200)
+    size = f"{n:,} × 20, 200 classes"
+    for own, peer in (
+        (sx.QuadraticDiscriminantAnalysis, theirs.QuadraticDiscriminantAnalysis),
+        (sx.LinearDiscriminantAnalysis, theirs.LinearDiscriminantAnalysis),
+        (sx.GaussianNB, GaussianNB),
+    ):
+        ours, other = own().fit(x, y), peer().fit(x, y)
+        race(
+            f"{own.__name__}, fit, {size}",
+            ("separatrix", lambda own=own: own().fit(x, y)),
+            {"scikit-learn": lambda peer=peer: peer().fit(x, y)},
+            note=lambda model: f"accuracy {model.score(x[:20_000], y[:20_000]):.4f}",
+            target=2,
+        )
+        race(
+            f"{own.__name__}, probabilities, {size}",
+            ("separatrix", lambda ours=ours: ours.predict_proba(x)),
+            {"scikit-learn": lambda other=other: other.predict_proba(x)},
+            note=lambda p: f"mean of the largest {p.max(axis=1).mean():.8f}",
+            target=1.5,
+        )
 
 
 def search(quick: bool) -> None:

@@ -46,7 +46,8 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     gaussian_fit = fit_shared(problem, covariance[0]) if shared else None
     if gaussian_fit is not None:
         return gaussian_fit
-    basis = _basis(problem, covariance)
+    coordinates = Coordinates(_basis(problem, covariance))
+    basis, rank = coordinates.basis, coordinates.basis.shape[1]
     if problem.rank is not None:
         pooled = shrink_covariances(m, problem.shrinkage, standardizer, shared=True)[0]
         covariance = reduce_rank(covariance, pooled, center, basis, problem.rank)
@@ -55,13 +56,13 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
         present = np.where((m.weight > 0)[:, None, None], covariance, m.within)
     elif problem.shrinkage.own_weight == 0.0:  # all are equal: one is decomposed
         present = covariance[:1]
-    inner = _in_basis(present, basis)
+    inner = coordinates.covariances(present)
     rounding = 4 * EPS * np.abs(basis).T @ (np.abs(center) + unit)
     white = whiten(inner, rounding)
     degenerate = bool(white.singular.any())
     if degenerate and not shared:
-        raise _singular(int(np.argmax(white.singular)), problem, basis.shape[1])
-    maps = _from_basis(white.maps, basis)
+        raise _singular(int(np.argmax(white.singular)), problem, rank)
+    maps = coordinates.maps(white.maps)
     maps = maps if shared else triangular_maps(maps)
     if not shared and len(maps) < len(m.weight):
         maps = np.repeat(maps, len(m.weight), axis=0)
@@ -70,10 +71,9 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
         scores = linear_scores(problem, maps[0])
     else:
         white_means = ((problem.means - center)[:, None, :] @ maps)[:, 0, :]
-        offset = problem.log_priors - white.log_volume + _log_volume_of(basis)
+        offset = problem.log_priors - white.log_volume + coordinates.log_volume
         scores = class_scores.QuadraticScores(center, maps, white_means, offset)
     covariance = covariance[0] if shared else covariance
-    rank = basis.shape[1]
     unused = () if problem.tol is None or degenerate else unused_columns(problem, covariance, rank)
     return GaussianFit(scores, covariance, rank, white.condition, white.error, degenerate, unused)
 
@@ -89,7 +89,7 @@ def reduce_rank(
     One without variance in the class says nothing of its covariance, and is not among them.
     """
     rounding = 4 * EPS * np.abs(basis).T @ (np.abs(center) + np.sqrt(np.diag(pooled)))
-    white = whiten(_in_basis(pooled[None], basis), rounding)
+    white = whiten((basis.T @ pooled @ basis)[None], rounding)
     if white.singular.any():
         return covariances  # no class varies in some direction, and the fit refuses them
     maps = basis @ white.maps[0]
@@ -151,14 +151,6 @@ def linear_scores(problem: GaussianProblem, whitening: Floats) -> class_scores.L
     )
 
 
-def _log_volume_of(basis: Floats) -> float:
-    """ln of the volume that the columns of the basis span."""
-    at, factor = _selection(basis)
-    if at is None:
-        factor = np.diag(np.linalg.qr(basis).R) if basis.size else np.ones(1)
-    return float(np.log(np.abs(factor)).sum())
-
-
 def _basis(problem: GaussianProblem, covariance: Floats) -> Floats:
     """d x r: the map to the coordinates in which classes are compared."""
     m, within, standardizer = problem.moments, problem.deviations, problem.standardizer
@@ -186,30 +178,44 @@ def _varying_basis(covariance: Floats, within: Floats, tol: float) -> Floats:
     return axes if significant.all() else axes @ vectors[:, significant]
 
 
-def _in_basis(matrices: Floats, basis: Floats) -> Floats:
-    """BᵀMB; where B only scales and selects columns, without products of matrices."""
-    at, factor = _selection(basis)
-    if at is None:
-        return np.asarray(basis.T @ matrices @ basis)
-    return np.asarray(matrices[:, at[:, None], at] * factor[:, None] * factor)
+@dataclass(frozen=True)
+class Coordinates:
+    """z = xB in which classes are compared; mostly B (d x r) only scales and selects columns."""
 
+    basis: Floats
 
-def _from_basis(maps: Floats, basis: Floats) -> Floats:
-    """B A for every A."""
-    at, factor = _selection(basis)
-    if at is None:
-        return np.asarray(basis @ maps)
-    out = np.zeros((len(maps), len(basis), maps.shape[2]))
-    out[:, at] = maps * factor[:, None]
-    return out
+    @cached_property
+    def selection(self) -> tuple[Ints | None, Floats]:
+        """The column that each coordinate is a multiple of, and the factor; else None."""
+        basis = self.basis
+        if not basis.size or (np.count_nonzero(basis, axis=0) != 1).any():
+            return None, np.empty(0)
+        index = np.abs(basis).argmax(axis=0)
+        return index, basis[index, np.arange(len(index))]
 
+    def covariances(self, matrices: Floats) -> Floats:
+        """BᵀMB of every M."""
+        at, factor = self.selection
+        if at is None:
+            return np.asarray(self.basis.T @ matrices @ self.basis)
+        return np.asarray(matrices[:, at[:, None], at] * factor[:, None] * factor)
 
-def _selection(basis: Floats) -> tuple[Ints | None, Floats]:
-    """The column that each column of the basis is a multiple of, and the factor; else None."""
-    if not basis.size or (np.count_nonzero(basis, axis=0) != 1).any():
-        return None, np.empty(0)
-    index = np.abs(basis).argmax(axis=0)
-    return index, basis[index, np.arange(len(index))]
+    def maps(self, maps: Floats) -> Floats:
+        """B A of every A."""
+        at, factor = self.selection
+        if at is None:
+            return np.asarray(self.basis @ maps)
+        out = np.zeros((len(maps), len(self.basis), maps.shape[2]))
+        out[:, at] = maps * factor[:, None]
+        return out
+
+    @property
+    def log_volume(self) -> float:
+        """ln of the volume that the columns of B span."""
+        at, factor = self.selection
+        if at is None:
+            factor = np.diag(np.linalg.qr(self.basis).R) if self.basis.size else np.ones(1)
+        return float(np.log(np.abs(factor)).sum())
 
 
 def shrink_covariances(
