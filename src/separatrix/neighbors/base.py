@@ -615,7 +615,7 @@ def distance_weights(weights: Any, distances: Floats) -> Floats:
 def gaussian_weights(distances: Floats, h: float) -> Floats:
     """exp(−d²/2h²) relative to the nearest, so that not all underflow far from the data."""
     weights: Floats = np.empty(distances.shape)
-    inverse = min(1.0 / h, loops.FARTHEST)
+    inverse = min(1.0 / h, np.finfo(np.float64).max)  # of the least h infinity, and 0·∞ no number
     loops.gaussian_weights(np.ascontiguousarray(distances, dtype=np.float64), inverse, weights)
     return weights
 
