@@ -94,8 +94,8 @@ def check_mercer(kernel: Kernel, x: Items) -> bool:
     if kernel.mercer:
         return True
     prepared = kernel.prepare(x)
-    # A sample of the Gram matrix has at least this many rows (fewer than twice as many).
-    rows = np.arange(len(prepared))[:: max(1, len(prepared) // 400)]
+    # so many rows at least, and fewer than twice as many
+    rows = np.arange(len(prepared))[:: max(1, len(prepared) // _DIRECT_ROWS)]
     k = _square(prepared.subset(rows).gram())
     if k.size == 0:
         return True

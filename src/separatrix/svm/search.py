@@ -284,6 +284,8 @@ class SVCSearch(ClassifierSearch):
     bandwidths_, bandwidth_scores_ : ndarray of shape (n_bandwidths,)
         The bandwidths compared, and the least loss of each.
     n_search_rows_ : int
+    svm_ : SVC
+        The SVM of the chosen parameters, fitted to all rows.
     classes_, support_, dual_coef_, intercept_, svms_, certificate_ : object
         As in :class:`SVC`, like the further attributes there.
 
@@ -401,6 +403,8 @@ class LinearSVCSearch(ClassifierSearch):
         Out-of-fold loss at each C: the log loss, or the one that :meth:`tune` was given.
     n_support_path_ : ndarray of shape (n_Cs,)
     n_search_rows_ : int
+    svm_ : LinearSVC
+        The SVM of the chosen C, fitted to all rows.
     classes_, coef_, intercept_, certificate_ : object
         As in :class:`LinearSVC`, like the further attributes there.
 
@@ -523,6 +527,8 @@ class SVRSearch(RegressorMixin, ParameterSearch):
     bandwidths_, bandwidth_scores_ : ndarray of shape (n_bandwidths,)
         The bandwidths compared, and the least loss of each.
     n_search_rows_ : int
+    svm_ : SVR
+        The SVM of the chosen parameters, fitted to all rows.
     support_, dual_coef_, intercept_, svms_, certificate_ : object
         As in :class:`SVR`, like the further attributes there.
 
