@@ -133,3 +133,35 @@ def test_exports_know_pooled_levels(name):
     agreement = onnx_file(model, rows=new).agreement
     assert agreement.holds, str(agreement)
     assert agreement.rows == len(new)
+
+
+def test_a_stream_pools_the_levels_that_memory_pools(tmp_path, monkeypatch) -> None:
+    """The same levels are kept, however the rows are read; later ones are among the others."""
+    rng = np.random.default_rng(5)
+    n = 4_000
+    code = np.minimum(rng.geometric(0.01, n), 900)
+    frame = pd.DataFrame({"x": rng.normal(size=n), "place": [f"p{c}" for c in code]})
+    frame["y"] = frame["x"] + 0.01 * code + rng.normal(size=n)
+    frame["label"] = np.where(frame["y"] > frame["y"].median(), "high", "low")
+    place = tmp_path / "rows.parquet"
+    frame.to_parquet(place)
+    monkeypatch.setattr("separatrix.study.options.Effort.columns", lambda *_, **__: 60)
+    for target, other, model in (("y", "label", "ridge"), ("label", "y", "lda")):
+        studies = []
+        for megabytes in ("1000", "0.001"):
+            monkeypatch.setenv("SEPARATRIX_MEMORY", megabytes)
+            rows = sx.scan(str(place), target=target, kinds={other: "ignore"})
+            studies.append(sx.run_study(rows, models=[model], reference=False, verbose=False))
+        stream = studies[1]
+        levels = [
+            next(c for c in s.model.encoding_.schema.columns if c.name == "place") for s in studies
+        ]
+        assert levels[0].levels == levels[1].levels
+        assert levels[0].pooled == levels[1].pooled == "other levels"
+        assert any("'place' has" in text for text in stream.messages)
+        new = pd.DataFrame({"x": [0.0, 0.0], "place": ["p1", "never seen"]})
+        assert len(stream.model.predict(new)) == 2
+    monkeypatch.setenv("SEPARATRIX_MEMORY", "0.001")
+    rows = sx.scan(str(place), kinds={"y": "ignore", "label": "ignore"})
+    study = sx.run_clusters(rows, k=2, verbose=False)
+    assert any("'place' has" in text for text in study.messages)

@@ -10,12 +10,15 @@ so that neither the order of rows nor repeated rows matter.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
-from separatrix.rows.rows import InMemory
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Block, Column, Schema, Term, TermMap
+from separatrix.rows.sources.stream import TableRows
 
 #: What the level of all rare ones is called, unless a level is called so already.
 OTHERS = "other levels"
@@ -29,14 +32,8 @@ def pool_rare_levels(
     ``reason`` says in a sentence where the limit is from, ``remedy`` what raises it. Columns
     without a frequent level are left out, as all of their rows would agree.
     """
-    schema, counts = rows.schema, count_levels(rows.block)
-    # Columns of so few levels keep them all: they are factors as surveys and experiments have them.
-    few_levels = 20
-    many = [c for c in schema.columns if len(counts.get(c.name, ())) > few_levels]
-    sizes = np.array([w for c in many for w in counts[c.name].values()])
-    others = len(rows.block.terms) - len(sizes)
-    threshold = _threshold(sizes, max(most - others, few_levels))
-    pooled = [p for c in many if (p := _pool_levels(c, counts[c.name], threshold)).pooled]
+    schema = rows.schema
+    pooled = _pools(schema, count_levels(rows.block), len(rows.block.terms), most)
     if not pooled:
         return rows
     read = rows.with_hashes()
@@ -45,6 +42,70 @@ def pool_rare_levels(
     gone = [pool.sentence(reason, remedy) for pool in pooled if pool.is_constant]
     read.left_out = (*rows.left_out, *gone)
     return read
+
+
+def pool_rare_levels_of_stream(
+    rows: TableRows, columns: Callable[[int], int], reason: str, remedy: str = "a larger `effort`"
+) -> Rows:
+    """The same, as the rows are read: a pass counts the levels, if the first rows have many.
+
+    ``columns`` says how many the design may have by the number of rows.
+    """
+    first = next(iter(rows.here().blocks()), None)
+    if first is None or not any(len(c) > FEW_LEVELS for c in count_levels(first).values()):
+        return rows
+    weights = rows.reduce(LevelWeights())
+    most = columns(weights.n)
+    pooled = _pools(rows.schema, weights.counts, len(weights.terms), most)
+    if not pooled:
+        return rows
+    reason = reason.format(columns=most, rows=weights.n)
+    schema = _pooled_schema(rows.schema, {p.column.name: p for p in pooled})
+    return rows.under(schema, (*rows.notes, *(pool.sentence(reason, remedy) for pool in pooled)))
+
+
+class LevelWeights:
+    """The weight of the rows of every level, the terms and the rows; merges with ``+``."""
+
+    def __init__(
+        self,
+        counts: dict[str, dict[str, float]] | None = None,
+        terms: frozenset[Term] = frozenset(),
+        n: int = 0,
+    ) -> None:
+        self.counts = {} if counts is None else counts
+        self.terms, self.n = terms, n
+
+    def fresh(self) -> Self:
+        """No rows yet."""
+        return type(self)()
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        total = self + type(self)(count_levels(block), frozenset(block.terms), block.n)
+        self.counts, self.terms, self.n = total.counts, total.terms, total.n
+
+    def __add__(self, other: Self) -> Self:
+        counts = {column: dict(levels) for column, levels in self.counts.items()}
+        for column, levels in other.counts.items():
+            own = counts.setdefault(column, {})
+            for level, weight in levels.items():
+                own[level] = own.get(level, 0.0) + weight
+        return type(self)(counts, self.terms | other.terms, self.n + other.n)
+
+
+#: Columns of so few levels keep them all: they are factors as surveys and experiments have them.
+FEW_LEVELS = 20
+
+
+def _pools(
+    schema: Schema, counts: dict[str, dict[str, float]], n_terms: int, most: int
+) -> list[_PooledLevels]:
+    """The columns of which levels are pooled, such that ``most`` terms are left."""
+    many = [c for c in schema.columns if len(counts.get(c.name, ())) > FEW_LEVELS]
+    sizes = np.array([w for c in many for w in counts[c.name].values()])
+    threshold = _threshold(sizes, max(most - (n_terms - len(sizes)), FEW_LEVELS))
+    return [p for c in many if (p := _pool_levels(c, counts[c.name], threshold)).pooled]
 
 
 def count_levels(block: Block) -> dict[str, dict[str, float]]:
@@ -117,12 +178,7 @@ def _with_pools(
     schema: Schema, block: Block, pools: dict[str, _PooledLevels]
 ) -> tuple[Schema, Block]:
     """Schema and block with the pooled levels added up."""
-    columns = tuple(
-        pools[c.name].new if c.name in pools else c
-        for c in schema.columns
-        if c.name not in pools or not pools[c.name].is_constant
-    )
-    schema = replace(schema, columns=columns)
+    schema = _pooled_schema(schema, pools)
     becomes = [_pooled_term(term, schema) for term in block.terms]
     terms = schema.ordered({term for term in becomes if term is not None})
     entries = tuple(
@@ -130,6 +186,16 @@ def _with_pools(
     )
     x = TermMap(block.terms, terms, entries).rows(block.x)
     return schema, replace(block, x=x, terms=terms)
+
+
+def _pooled_schema(schema: Schema, pools: dict[str, _PooledLevels]) -> Schema:
+    """Columns with their frequent levels, without those that have none."""
+    columns = tuple(
+        pools[c.name].new if c.name in pools else c
+        for c in schema.columns
+        if c.name not in pools or not pools[c.name].is_constant
+    )
+    return replace(schema, columns=columns)
 
 
 def _pooled_term(term: Term, schema: Schema) -> Term | None:

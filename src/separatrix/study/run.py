@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from separatrix.rows.dates import add_date_parts
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
-from separatrix.rows.rare_levels import pool_rare_levels
+from separatrix.rows.rare_levels import pool_rare_levels, pool_rare_levels_of_stream
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.sampling import Together
 from separatrix.rows.sources.stream import TableRows
@@ -220,6 +221,12 @@ def run_study(
             study = _study_rows(table, parts, task, models, parameters, options, progress, metadata)
             return replace(study, row_names=_row_names(rows, len(table)))
     options.validation.refuse_for_moments()
+    if isinstance(rows, TableRows):
+        rows = pool_rare_levels_of_stream(
+            rows,
+            partial(options.effort.columns, folds=options.validation.folds),
+            f"effort {options.effort.name} allows {{columns:,}} columns for {{rows:,}} rows",
+        )
     found = run.stream_target(rows, target, task, parts)
     message = (found.inferred.message,) if task is None else ()
     if (task or found.inferred.task) == CLASSIFICATION:

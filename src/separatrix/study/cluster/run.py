@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +19,11 @@ from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.cluster.streaming import SURPLUS, DesignSample
 from separatrix.messages import InputError
 from separatrix.rows.profile import ColumnProfile, Profile, profile
-from separatrix.rows.rare_levels import pool_rare_levels
+from separatrix.rows.rare_levels import pool_rare_levels, pool_rare_levels_of_stream
 from separatrix.rows.rows import EncodedRows, InMemory, Rows, merge
 from separatrix.rows.sampling import Together
 from separatrix.rows.schema import Block, Encoding, Kind, Schema, Term, Terms
+from separatrix.rows.sources.stream import TableRows
 from separatrix.statistics.moments import Prepared, Standardizer, prepare
 from separatrix.study.announcement import listener_for
 from separatrix.study.cluster.result import Assignments, Cluster, ClusterStudy
@@ -137,6 +138,13 @@ def run_clusters(
     chosen = method_named(method, metric)
     why = reason_to_stream(rows)
     if why:
+        if isinstance(rows, TableRows):
+            rows = pool_rare_levels_of_stream(
+                rows,
+                partial(Effort().columns, folds=0),
+                "{rows:,} rows are compared in at most {columns:,} columns",
+                "grouping its levels before",
+            )
         study = stream_clusters(
             rows, chosen, k, max_clusters, seed, progress, standardize=standardize, why=why
         )
