@@ -31,13 +31,15 @@ _BESIDE = {
     "theory.polygons": "Boxes Intervals ConvexPolygons Triangles",
     "theory.half_spaces": "Hyperplanes Balls",
     "theory.boolean": "BooleanFunctions",
-    "theory.pac": "SampleSize pac_sample_size PACSimulation pac_simulation",
     "theory.bias_variance": (
         "BiasVariance bias_variance polynomial_bias_variance BootstrapBiasVariance "
         "bootstrap_bias_variance ClassBiasVariance class_bias_variance "
         "bootstrap_class_bias_variance"
     ),
-    "theory.vc_dimension": "Shattering shatters VCDimension vc_dimension",
+    "theory.vc_dimension": (
+        "Shattering shatters VCDimension vc_dimension SampleSize pac_sample_size PACSimulation "
+        "pac_simulation"
+    ),
     "statistics.estimation": "estimate_mean estimate_normal estimate_proportions",
     "hypotheses.query": "query Query active_curve ActiveCurve",
     "hypotheses.generation": "generate_query GeneratedQuery",

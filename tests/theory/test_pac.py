@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import beta, binom
 
 import separatrix as sx
-from separatrix.theory.pac import exact_interval, labelings_at_most
+from separatrix.theory.vc_dimension import exact_interval, labelings_at_most
 
 SURE = 1 - 1e-6
 

@@ -46,7 +46,7 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     gaussian_fit = fit_shared(problem, covariance[0]) if shared else None
     if gaussian_fit is not None:
         return gaussian_fit
-    coordinates = Coordinates(_basis(problem, covariance))
+    coordinates = ClassCoordinates(_basis(problem, covariance))
     basis, rank = coordinates.basis, coordinates.basis.shape[1]
     if problem.rank is not None:
         pooled = shrink_covariances(m, problem.shrinkage, standardizer, shared=True)[0]
@@ -179,7 +179,7 @@ def _varying_basis(covariance: Floats, within: Floats, tol: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class ClassCoordinates:
     """z = xB in which classes are compared; mostly B (d x r) only scales and selects columns."""
 
     basis: Floats

@@ -24,7 +24,7 @@ from separatrix.theory.vc_dimension import Shattering, shatters
 if TYPE_CHECKING:
     from separatrix.hypotheses.query import ActiveCurve
     from separatrix.theory.bias_variance import BiasVariance
-    from separatrix.theory.pac import PACSimulation
+    from separatrix.theory.vc_dimension import PACSimulation
 
 
 # -------------------------------------------------------------------------------------------------
@@ -574,7 +574,7 @@ class PACDisplay(Display):
         random_state: int = 0,
     ) -> Self:
         """Simulate learning a class from each number of rows."""
-        from separatrix.theory.pac import pac_simulation
+        from separatrix.theory.vc_dimension import pac_simulation
 
         return cls(
             [
