@@ -33,6 +33,8 @@ DESCRIPTIONS = {
     "X": "The rows.",
     "algorithm": IGNORED + " The search is exact, and measures which\n"
     "method is faster.",
+    "alpha_1": "Shape of the Gamma density of α.",
+    "alpha_2": "Rate of the Gamma density of α, in squared units of the target.",
     "cache_size": "Megabytes for the cache of kernel rows.",
     "class_weight": "Weights of classes, which multiply those of the rows.",
     "coef0": "Constant term of the polynomial and the sigmoid kernel given by name.",
@@ -46,6 +48,8 @@ DESCRIPTIONS = {
     "kernel": "As in :class:`SVC`.",
     "l1_ratio": "ρ, the fraction of the ℓ₁ part: 0 is ridge, 1 is lasso.",
     "labels": "Names of the classes.",
+    "lambda_1": "Shape of the Gamma density of λ.",
+    "lambda_2": "Rate of the Gamma density of λ, in squared units of the coefficients.",
     "leaf_size": IGNORED,
     "level": "Level of the intervals.",
     "max_exact": "Rows up to which the fit is exact.",

@@ -43,13 +43,9 @@ class ARDRegression(BayesianLinearModel):
     tol : float, default=1e-3
         Accepted for compatibility with scikit-learn; the maximum is found to rounding.
     alpha_1 : float, default=1e-6
-        Shape of the Gamma density of α.
     alpha_2 : float, default=1e-6
-        Rate of the Gamma density of α, in squared units of the target.
     lambda_1 : float, default=1e-6
-        Shape of the Gamma density of every λ.
     lambda_2 : float, default=1e-6
-        Rate of the Gamma density of every λ, in squared units of the coefficients.
     compute_score : bool, default=False
         Whether ``scores_`` are stored.
     threshold_lambda : float, default=1e4

@@ -225,13 +225,9 @@ class BayesianRidge(BayesianLinearModel):
     tol : float, default=1e-3
         Accepted for compatibility with scikit-learn; the maximum is found to rounding.
     alpha_1 : float, default=1e-6
-        Shape of the Gamma density of α.
     alpha_2 : float, default=1e-6
-        Rate of the Gamma density of α, in squared units of the target.
     lambda_1 : float, default=1e-6
-        Shape of the Gamma density of λ.
     lambda_2 : float, default=1e-6
-        Rate of the Gamma density of λ, in squared units of the coefficients.
     alpha_init : float or None, default=None
         The α of the first of ``scores_``; None for one over the variance of the target.
     lambda_init : float or None, default=None

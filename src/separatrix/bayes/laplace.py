@@ -731,8 +731,6 @@ def _dense(x: Matrix, rows: slice) -> Floats:
 # scores have small variances, and a fixed Sobol sequence with its mirror image otherwise.
 
 
-#: Nodes by dimension of a tensor product, and those of a Sobol sequence.
-TENSOR, SOBOL = {2: 61, 3: 19}, 2048
 #: Variance of a coordinate of the scores up to which tensor products are the more accurate.
 WIDE: defaultdict[int, float] = defaultdict(lambda: -1.0, {2: 9.0, 3: 2.0})
 #: Largest difference between the probit approximation and the integral, over all m and s.
@@ -825,7 +823,8 @@ def _over_nodes(
 @cache
 def _tensor(dimension: int, coarse: bool) -> tuple[Floats, Floats]:
     """Nodes (dimension x q) and weights of a tensor product of Gauss–Hermite rules."""
-    count = TENSOR[dimension] * 3 // 4 if coarse else TENSOR[dimension]
+    count = {2: 61, 3: 19}[dimension]  # nodes of every axis
+    count = count * 3 // 4 if coarse else count
     t, w = _hermite(count)
     grid = np.meshgrid(*[t] * dimension, indexing="ij")
     weights = np.prod(np.meshgrid(*[w] * dimension, indexing="ij"), axis=0).ravel()
@@ -839,7 +838,7 @@ def _sobol(dimension: int, coarse: bool) -> tuple[Floats, Floats]:
     """Nodes (dimension x q) of a Sobol sequence and of its mirror image, and equal weights."""
     from scipy.stats import qmc
 
-    count = SOBOL // 2 if coarse else SOBOL
+    count = 1024 if coarse else 2048
     uniform = qmc.Sobol(dimension, scramble=False).random(count) + 0.5 / count
     half = ndtri(uniform).T
     nodes = np.concatenate([half, -half], axis=1)

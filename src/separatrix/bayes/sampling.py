@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 #     ω | θ ~ PG(w, zᵀθ),      θ | ω ~ N(Q⁻¹ Zᵀκ, Q⁻¹),      Q = Zᵀ diag(ω) Z + Λ,   κ = w (y − ½).
 
 
-#: Probability of acceptance that dual averaging aims at, and the trajectory of a quarter period.
-ACCEPTANCE, QUARTER = 0.8, 0.5 * np.pi
+#: The trajectory of a quarter period.
+QUARTER = 0.5 * np.pi
 #: Proposals of a batch, after which there is a Hamiltonian step.
 BATCH = 127
 
@@ -116,10 +116,13 @@ class HamiltonianChain:
         return chance
 
     def warm_up(self, count: int) -> None:
-        """Dual averaging of the logarithm of the step (Nesterov; Hoffman and Gelman)."""
+        """Dual averaging of the logarithm of the step (Nesterov; Hoffman and Gelman).
+
+        It aims at accepting four proposals of five.
+        """
         mean, error, center = np.log(self.step), 0.0, np.log(2.0 * self.step)
         for i in range(1, count + 1):
-            error += (ACCEPTANCE - self.move() - error) / (i + 10.0)
+            error += (0.8 - self.move() - error) / (i + 10.0)
             here = center - np.sqrt(i) / 0.05 * error
             mean += i**-0.75 * (here - mean)
             self.step = float(np.clip(np.exp(here), 1e-6, QUARTER))

@@ -385,11 +385,6 @@ class KernelLogisticRegressionCV(KernelLogisticBase):
     KernelLogisticRegression : One C.
     SVCSearch : C and the bandwidth of a support vector machine.
 
-    References
-    ----------
-    J. Zhu and T. Hastie, Kernel logistic regression and the import vector machine, Journal of
-    Computational and Graphical Statistics 14, 2005.
-
     Examples
     --------
     >>> import separatrix as sx

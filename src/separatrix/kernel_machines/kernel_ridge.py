@@ -321,10 +321,6 @@ class KernelRidgeCV(KernelRidgeBase):
     KernelRidge : One penalty.
     RidgeCV : The linear model.
 
-    References
-    ----------
-    G. Wahba, Spline models for observational data, 1990.
-
     Examples
     --------
     >>> import numpy as np, separatrix as sx

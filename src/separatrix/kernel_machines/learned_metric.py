@@ -74,10 +74,6 @@ class ColumnMaps:
         return out
 
 
-#: Knots of the normal scores of a column, at most.
-KNOTS = 200
-
-
 def _column_map(x: Floats, w: Floats) -> tuple[Floats, Floats]:
     values, place = np.unique(x, return_inverse=True)
     if len(values) == 1:
@@ -99,8 +95,9 @@ def _column_map(x: Floats, w: Floats) -> tuple[Floats, Floats]:
     scores = ndtri(ranks)
     mean = share @ scores
     scores = (scores - mean) / np.sqrt(share @ (scores - mean) ** 2)
-    if len(values) > KNOTS:
-        some = np.unique(np.searchsorted(ranks, np.linspace(ranks[0], ranks[-1], KNOTS)))
+    knots = 200  # at most: the scores are known to less than their distances
+    if len(values) > knots:
+        some = np.unique(np.searchsorted(ranks, np.linspace(ranks[0], ranks[-1], knots)))
         some = np.union1d(some[some < len(values)], [0, len(values) - 1])
         values, scores = values[some], scores[some]
     return values, scores

@@ -49,14 +49,6 @@ SHAPES = (
 ALPHAS, FINER = (0.01, 0.1, 1.0, 10.0), 3.0
 #: Rounds that are compared: later ones change the metric little.
 ROUNDS = 3
-#: Training rows and test rows of a fold on which shapes are compared, at most, and their round.
-FIRST, FIRST_TESTS, FIRST_ROUND = 200, 300, 1
-#: Training rows of a fold, at least.
-FEWEST_ROWS = 100
-#: Operations for a pair of rows: beside those of its columns, and of each column.
-PAIR, COLUMN = 60.0, 6.0
-#: Operations of the root of a metric over d³: an eigendecomposition and a product.
-ROOT = 11.0
 #: Rows that are predicted in all folds whatever they cost: fewer decide too little.
 FEWEST_QUERIES = 500
 
@@ -137,8 +129,8 @@ class MetricSearch:
         return self._compare(nearby, self._affordable(1, 3), alone)
 
     def _screen(self) -> SearchResult:
-        """Shapes and λ on a few rows, in one metric; rounds are not compared."""
-        number = min(FIRST_ROUND, max(self.rounds))
+        """Shapes and λ on 200 rows of a fold, in the metric of one round; 300 rows test them."""
+        number = min(1, max(self.rounds))
         number = number if number in self.rounds else min(self.rounds)
         points = [SearchPoint(s, number, a) for s in self.shapes for a in self.alphas]
         if len(points) == 1:
@@ -153,7 +145,7 @@ class MetricSearch:
                 (),
                 0,
             )
-        most = min(FIRST, self._affordable(len(self.shapes), len(self.alphas)))
+        most = min(200, self._affordable(len(self.shapes), len(self.alphas)))
         return self._compare(points, most)
 
     def _nearby(self, point: SearchPoint) -> list[SearchPoint]:
@@ -164,7 +156,7 @@ class MetricSearch:
 
     def _affordable(self, shapes: int, alphas: int) -> int:
         """Training rows of a fold with which so many shapes and λ are within the work."""
-        fits, n = shapes * len(self.folds) * len(self.rounds), FEWEST_ROWS
+        fits, n = shapes * len(self.folds) * len(self.rounds), 100  # rows at least
         while n < 20_000 and fits * fit_operations(n, *self._shape, alphas) < self.work:
             n = int(1.1 * n)
         return n
@@ -194,7 +186,7 @@ class MetricSearch:
         values = {shape: self._alphas_of(points, shape) for shape in shapes}
         rounds = sorted({point.rounds for point in points})
         if before is None:
-            tests = [test[spread_rows(len(test), FIRST_TESTS)] for _, test in self.folds.pairs]
+            tests = [test[spread_rows(len(test), 300)] for _, test in self.folds.pairs]
             groups = [shapes]
         else:
             tests = self._queries(len(shapes), max(map(len, values.values())), most)
@@ -284,16 +276,21 @@ def _predict(
     return predictions
 
 
+def pair_operations(d: int) -> float:
+    """Of the kernel value of two rows."""
+    return 60.0 + 6.0 * d
+
+
 def prediction_operations(d: int, k: int, alphas: int) -> float:
     """Of one kernel value, and its products with the coefficients."""
-    return PAIR + COLUMN * d + 2.0 * k * alphas
+    return pair_operations(d) + 2.0 * k * alphas
 
 
 def fit_operations(m: int, d: int, k: int, alphas: int) -> float:
     """Of one fit of m rows for so many λ, and its metric; single precision counts half."""
-    pair = PAIR + COLUMN * d
+    pair = pair_operations(d)
     gradients = min(m, max(AVERAGED, 2 * d)) * m * (pair + 4.0 * k * (d + 1.0))
-    return m**2 * pair + alphas * m**3 / 6.0 + gradients + ROOT * float(d) ** 3
+    return m**2 * pair + alphas * m**3 / 6.0 + gradients + 11.0 * float(d) ** 3
 
 
 def find_metric(data: TuningData, y: Floats, **choices: Any) -> SearchResult:

@@ -81,11 +81,6 @@ CHOOSING_FOLDS = 3
 USUAL = SearchPoint(KernelShape(0.5, 2.0), 1, 0.1)
 
 
-#: Decimal places, in standard deviations, to which rows are put in order and compared: units of
-#: columns change the last digits of a double only.
-KEY_DECIMALS = 9
-
-
 @dataclass(frozen=True)
 class DistinctRows:
     """Rows in an order of their own, copies merged: x, weights, and targets center + unit · y."""
@@ -110,7 +105,8 @@ class DistinctRows:
         for fold, pair in enumerate(given.pairs if given is not None else ()):
             for side, rows in enumerate(pair):
                 sides[rows, 2 * fold + side] = 1.0
-        keys = np.column_stack([y, ColumnMaps.of(x, w).apply(x), sides]).round(KEY_DECIMALS)
+        keys = np.column_stack([y, ColumnMaps.of(x, w).apply(x), sides])
+        keys = keys.round(9)  # in standard deviations: units change the last digits of doubles only
         order = np.lexsort(keys.T[::-1])
         x, y, w, keys, sides = x[order], y[order], w[order], keys[order], sides[order]
         first = np.ones(len(w), dtype=bool)
@@ -633,11 +629,6 @@ class RecursiveFeatureMachineClassifier(LearnedMetricClassifier):
     RecursiveFeatureMachineRegressor : the same for numbers.
     SVCSearch : a Gaussian kernel with one bandwidth.
 
-    References
-    ----------
-    A. Radhakrishnan, D. Beaglehole, P. Pandit and M. Belkin, Mechanism for feature learning in
-    neural networks and backpropagation-free machine learning models, Science 383, 2024.
-
     Examples
     --------
     >>> import separatrix as sx
@@ -754,8 +745,6 @@ def _probabilities(maps: tuple[SigmoidMap, ...], values: Floats) -> Floats:
 
 #: Values of λ in units of the kernel's variance, from strong to hardly any shrinkage.
 PENALTIES = (3.0, 0.75, 0.2, 0.05, 0.012, 0.003)
-#: Relative duality gap of fits that are only compared: log losses differ by far more.
-COMPARED = 3e-3
 
 
 @dataclass(frozen=True)
@@ -842,7 +831,8 @@ class FoldPath:
         """Probabilities at the next penalty of the path."""
         problem = ClassScores(self.hot, self.cost / (alpha * self.unit), self.gram)
         start = by_factor(self.gram, problem.cost)
-        self.solved = fit_scores(problem, start, self.solved, COMPARED)
+        # to a relative gap of 0.003: log losses differ by far more
+        self.solved = fit_scores(problem, start, self.solved, 3e-3)
         return class_probabilities(self.new @ self.solved.coef + self.solved.offset)
 
     def loss(self, p: Floats) -> float:
@@ -898,11 +888,6 @@ class LogisticRecursiveFeatureMachine(LearnedMetricClassifier):
     --------
     RecursiveFeatureMachineClassifier : the same by least squares, for more rows.
     KernelLogisticRegressionCV : any kernel that is given.
-
-    References
-    ----------
-    J. Zhu and T. Hastie, Kernel logistic regression and the import vector machine, Journal of
-    Computational and Graphical Statistics 14, 2005.
 
     Examples
     --------

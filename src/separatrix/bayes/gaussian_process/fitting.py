@@ -315,7 +315,7 @@ def _curvature_notes(learned: learning.Learned, labels: Sequence[str]) -> list[s
     vague = [
         label
         for label, error, limited in zip(labels, errors, learned.at_limit, strict=True)
-        if not limited and not error <= UNDETERMINED
+        if not limited and not error <= learning.UNDETERMINED
     ]
     if vague:
         notes.append(f"Not determined by the data within a factor of e: {', '.join(vague)}.")
@@ -336,11 +336,6 @@ def _optima_notes(learned: learning.Learned) -> list[str]:
 #
 # Of a length scale that is so long that its column does not matter, the lower end is about
 # where the evidence has fallen by z²/2.
-
-
-#: Standard error of a logarithm above which a hyperparameter counts as not determined: by more than
-#: a factor e in either direction.
-UNDETERMINED = 1.0
 
 
 @dataclass(frozen=True)
@@ -426,7 +421,7 @@ def hyperparameter_intervals(
         values = np.where(positive, np.exp(ends), ends).T.tolist()
     return tuple(
         HyperparameterInterval(
-            label.name, label.column, value, lower, upper, bool(error <= UNDETERMINED)
+            label.name, label.column, value, lower, upper, bool(error <= learning.UNDETERMINED)
         )
         for label, (value, lower, upper), error in zip(labels, values, errors, strict=True)
     )

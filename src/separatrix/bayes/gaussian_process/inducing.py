@@ -32,10 +32,6 @@ from separatrix.threads import parallel_map, pieces
 # so that bounds on the evidence hold with any ε; the least that leaves a factor is taken and said.
 
 
-#: Kernel values of a piece of rows, those computed at a time, and pieces whose sums are in memory.
-PIECE_VALUES, STRIP_VALUES, PIECES = 1 << 20, 1 << 16, 16
-
-
 @dataclass(frozen=True)
 class InducingPoints:
     """A kernel with its inducing points: k(x) = L⁻¹ κ(Z, x) are m numbers for every row.
@@ -131,15 +127,15 @@ def cross_values(kernel: Kernel, x: Items, z: Items) -> Floats:
 
 
 def groups(n: int, m: int) -> list[list[slice]]:
-    """Pieces of rows, a few at a time; they depend on the shape alone."""
-    step = max(64, PIECE_VALUES // max(m, 1))
+    """Pieces of a million kernel values, 16 at a time; they depend on the shape alone."""
+    step = max(64, (1 << 20) // max(m, 1))
     cuts = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-    return [cuts[i : i + PIECES] for i in range(0, len(cuts), PIECES)]
+    return [cuts[i : i + 16] for i in range(0, len(cuts), 16)]
 
 
 def strips(n: int, m: int) -> list[slice]:
-    """Rows whose kernel values stay in the cache."""
-    step = max(16, STRIP_VALUES // max(m, 1))
+    """Rows whose kernel values stay in the cache: half a megabyte."""
+    step = max(16, (1 << 16) // max(m, 1))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 

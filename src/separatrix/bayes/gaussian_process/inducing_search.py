@@ -306,8 +306,8 @@ def _near(theta: Floats, box: learning.Bounds) -> Floats:
 # work.
 
 
-#: Rows a point of the sample for the bound, and rows at least.
-ROWS_A_POINT, LEAST_ROWS = 20, 4_000
+#: Rows of the sample for the bound, at least.
+LEAST_ROWS = 4_000
 
 
 @dataclass(frozen=True)
@@ -363,7 +363,7 @@ class InducingSearch(ABC):
         if self.box is None or self.is_exact(count):
             points = self.model.choose(self.theta, self.sample.x, count)
             return self._finish_fit(points, self.first, self.first_rows, automatic)
-        size = max(LEAST_ROWS, ROWS_A_POINT * count)
+        size = max(LEAST_ROWS, 20 * count)  # rows for every point
         some = SampleRows.of(self.sample, size)
         searched = alternate(
             self.model, some, self.theta, self.box, count, self._scale_by(some.weight)

@@ -21,7 +21,8 @@ from separatrix.bayes.gaussian_process.model import function_entries
 from separatrix.kernels import Kernel, Sum, natural_scales
 from separatrix.optimize.convex import Status
 
-#: Curvature of a length scale that the data hardly determine: by more than a factor e.
+#: Curvature of the evidence up to which, and standard error from which, the data hardly determine
+#: the logarithm of a hyperparameter: by more than a factor e in either direction.
 UNDETERMINED = 1.0
 
 
@@ -274,8 +275,8 @@ def _same(a: AscentEnd, b: AscentEnd) -> bool:
 
 #: θ ↦ f(θ) and its gradient; −inf where f is not defined.
 Objective = Callable[[Floats], tuple[float, Floats]]
-#: Radius of the first step, and of the longest: hyperparameters are logarithms.
-FIRST_RADIUS, LONGEST_RADIUS = 1.0, 4.0
+#: Radius of the longest step, four times that of the first: hyperparameters are logarithms.
+LONGEST_RADIUS = 4.0
 #: Differences of f that rounding may explain, in nats and as a part of f.
 NOISE, ROUNDING = 1e-6, 1e-12
 
@@ -350,7 +351,7 @@ class _Ascent:
         self.objective, self.box = objective, box
         self.theta = np.clip(np.asarray(start, dtype=float), box.low, box.high)
         self.value, self.gradient = objective(self.theta)
-        self.evaluations, self.radius, self.misses, self.moved = 1, FIRST_RADIUS, 0, 0.0
+        self.evaluations, self.radius, self.misses, self.moved = 1, 0.25 * LONGEST_RADIUS, 0, 0.0
         self.tried = np.zeros(len(self.theta), dtype=bool)
         self.information: Callable[[], Floats] | None = getattr(objective, "information", None)
         self.scaled = curvature is not None or self.information is not None
