@@ -1,4 +1,6 @@
-"""Learned metrics: neighborhood components and large margins, by scikit-learn and metric-learn.
+"""Learned metrics: neighborhood components, large margins, and metrics of numeric targets.
+
+Peers are scikit-learn and metric-learn (of numbers: metric learning for kernel regression, MLKR).
 
 metric-learn 0.7 calls scikit-learn by an argument that it has renamed: it is renamed here, too.
 """
@@ -25,9 +27,10 @@ def blobs(n: int, d: int) -> tuple[Any, Any]:
     return x, y
 
 
-def their_lmnn(**options: Any) -> Any:
+def theirs(name: str, **options: Any) -> Any:
     """metric-learn's estimator, with scikit-learn's new name of its argument."""
-    from metric_learn import LMNN, _util
+    import metric_learn
+    from metric_learn import _util
 
     def renamed(check: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -37,11 +40,19 @@ def their_lmnn(**options: Any) -> Any:
 
         return call
 
-    for name in ("check_X_y", "check_array"):
-        check = getattr(_util, name)
+    for function in ("check_X_y", "check_array"):
+        check = getattr(_util, function)
         if check.__name__ != "call":
-            setattr(_util, name, renamed(check))
-    return LMNN(**options)
+            setattr(_util, function, renamed(check))
+    return getattr(metric_learn, name)(**options)
+
+
+def friedman(n: int, d: int) -> tuple[Any, Any]:
+    """Friedman's function of the first five of d columns, with noise."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(n, d))
+    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
+    return x, y + 10 * x[:, 3] + 5 * x[:, 4] + rng.standard_normal(n)
 
 
 def margin_objective(x: Any, y: Any, components: Any, k: int = 3) -> float:
@@ -75,9 +86,9 @@ def main(quick: bool = False) -> None:
         f"Large margin nearest neighbors, {n:,} × {d}, 5 classes",
         ("separatrix, gap 10⁻⁴", lambda: sx.LargeMarginNearestNeighbors().fit(x, y)),
         {
-            "metric-learn": lambda: their_lmnn(n_neighbors=3, regularization=0.5, max_iter=200).fit(
-                x, y
-            )
+            "metric-learn": lambda: theirs(
+                "LMNN", n_neighbors=3, regularization=0.5, max_iter=200
+            ).fit(x, y)
         },
         note=lambda m: f"objective {margin_objective(x, y, m.components_):.2f}",
         rounds=2,
@@ -93,6 +104,28 @@ def main(quick: bool = False) -> None:
             "scikit-learn": lambda: NeighborhoodComponentsAnalysis(10, init="pca").fit(x, y),
         },
         note=lambda m: f"right neighbors {right_neighbors(x, y, m.components_):.5f}",
+        rounds=2,
+        peer_rounds=1,
+        target=2,
+    )
+    n, d = (300, 10) if quick else (1_000, 10)
+    points, target = friedman(n, d)
+    new, truth = friedman(2 * n, d)
+    new, truth = new[n:], truth[n:]
+
+    def accuracy(model: Any) -> str:
+        near = sx.KNeighborsRegressor(10).fit(model.transform(points), target)
+        return f"R² of 10 neighbors {near.score(model.transform(new), truth):.3f}"
+
+    plain = sx.KNeighborsRegressor(10).fit(points, target).score(new, truth)
+    race(
+        f"Metric of a numeric target, {n:,} × {d} (R² of 10 neighbors without it {plain:.3f})",
+        (
+            "separatrix, gradient outer product",
+            lambda: sx.GradientOuterProductMetric().fit(points, target),
+        ),
+        {"metric-learn, MLKR": lambda: theirs("MLKR").fit(points, target)},
+        note=accuracy,
         rounds=2,
         peer_rounds=1,
         target=2,
