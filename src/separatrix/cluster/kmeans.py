@@ -12,21 +12,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_random_state
 
 from separatrix.arrays import Floats, Matrix, NDArray
-from separatrix.cluster import streaming
+from separatrix.cluster import initialization, streaming
 from separatrix.cluster.base import (
     IterativeClusterer,
     cluster_names,
     nearest_cluster,
     zero_one_columns,
-)
-from separatrix.cluster.initialization import (
-    draw,
-    kmeans_plusplus,
-    lexicographic_order,
-    random_centers,
-    seed_generator,
-    sparse_plusplus,
-    sparse_random,
 )
 from separatrix.cluster.lloyd import (
     LARGE,
@@ -65,9 +56,9 @@ def anneal_centers(x: Matrix, w: Floats, k: int, rng: np.random.Generator) -> Fl
     """
     is_sparse = sparse.issparse(x)
     run = partial(streaming.sparse_lloyd if is_sparse else lloyd, x, w, max_iter=2)
-    order = lexicographic_order(x)
+    order = initialization.lexicographic_order(x)
     weight = w[order]
-    plusplus = sparse_plusplus if is_sparse else kmeans_plusplus
+    plusplus = initialization.sparse_plusplus if is_sparse else initialization.kmeans_plusplus
     current = best = run(plusplus(x, w, k, rng))
     moves = ANNEALING_MOVES * k
     for move in range(moves):
@@ -75,7 +66,7 @@ def anneal_centers(x: Matrix, w: Floats, k: int, rng: np.random.Generator) -> Fl
             break
         temperature = current.inertia / k * 0.1 ** (1.0 + 2.0 * move / moves)
         center, u = int(rng.integers(k)), rng.random(2)
-        centers, row = current.centers.copy(), order[draw(weight, u[:1])]
+        centers, row = current.centers.copy(), order[initialization.draw(weight, u[:1])]
         centers[center] = as_dense(x[row])[0]
         trial = run(centers)
         rise = trial.inertia - current.inertia
@@ -87,8 +78,8 @@ def anneal_centers(x: Matrix, w: Floats, k: int, rng: np.random.Generator) -> Fl
 
 #: Of dense rows, and of sparse ones.
 INITIALIZATIONS = {
-    "k-means++": (kmeans_plusplus, sparse_plusplus),
-    "random": (random_centers, sparse_random),
+    "k-means++": (initialization.kmeans_plusplus, initialization.sparse_plusplus),
+    "random": (initialization.random_centers, initialization.sparse_random),
     "annealing": (anneal_centers, anneal_centers),
 }
 
@@ -244,7 +235,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeCluster
 
     def _runs(self, rows: Rows, spread: ColumnSpread) -> list[LloydResult]:
         """Lloyd iterations from every initialization."""
-        seed, rng = seed_generator(self.random_state)
+        seed, rng = initialization.seed_generator(self.random_state)
         block = rows.block if isinstance(rows, ArrayRows) else None
         is_sparse = block is not None and sparse.issparse(block.x)
         if block is not None and not is_sparse and block.x.size <= LARGE:

@@ -18,31 +18,7 @@ from separatrix.formula import nodes
 from separatrix.formula.values import NoFormula
 from separatrix.messages import InputError, check_option
 from separatrix.mixins import ClassifierMixin, RegressorMixin
-from separatrix.neighbors.base import (
-    KNeighborsMixin,
-    LabelVotes,
-    NeighborsModel,
-    as_targets,
-    check_n_neighbors,
-    check_weights,
-    distance_weights,
-    fit_labels,
-    fit_targets,
-    is_uniform,
-    kneighbors,
-    kneighbors_graph,
-    leave_out,
-    truncated_weights,
-)
-from separatrix.neighbors.tuning import (
-    CountLoss,
-    LeaveOneOutErrors,
-    SeveralLosses,
-    SquaredLoss,
-    ZeroOneLoss,
-    leave_one_out_errors,
-    tune_neighbors,
-)
+from separatrix.neighbors import base, tuning
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import n_items
@@ -117,7 +93,7 @@ class WeightedSearch:
             return neighbors, np.broadcast_to(1.0, neighbors.indices.shape)
         while True:
             neighbors = nearest(count)
-            copies = truncated_weights(neighbors.indices, self.sample_weight, k)
+            copies = base.truncated_weights(neighbors.indices, self.sample_weight, k)
             if count == n or (copies.sum(axis=1) >= k * (1 - 1e-12)).all():
                 return neighbors, copies
             count = min(n, 2 * count)  # weights below one need more rows
@@ -125,13 +101,13 @@ class WeightedSearch:
     def _weigh(self, neighbors: Neighbors, copies: Floats) -> WeightedNeighbors:
         """Weights by distance times copies, made to sum to one."""
         n, k = neighbors.indices.shape
-        if self.counts_once and is_uniform(self.weights):
+        if self.counts_once and base.is_uniform(self.weights):
             return WeightedNeighbors(
                 neighbors.indices, np.full((n, k), 1.0 / k), np.full(n, float(k))
             )
         # A neighbor beyond the k-th must not set the bandwidth of the adaptive Gaussian.
         distances = np.where(copies > 0, neighbors.distances, neighbors.distances[:, :1])
-        values = distance_weights(self.weights, distances)
+        values = base.distance_weights(self.weights, distances)
         weights = copies * values
         total = weights.sum(axis=1, keepdims=True)
         if not (total > 0.0).all():
@@ -176,9 +152,9 @@ def nearest_node(model: Any, targets: Floats) -> nodes.Nearest:
 def check_parameters(model: Any) -> None:
     """Refuse parameters before any row is read."""
     model._check_search()
-    check_weights(model.weights)
+    base.check_weights(model.weights)
     if not (isinstance(model.n_neighbors, str) and model.n_neighbors == "auto"):
-        check_n_neighbors(model.n_neighbors)
+        base.check_n_neighbors(model.n_neighbors)
 
 
 def fit_neighbors(model: Any) -> None:
@@ -189,7 +165,7 @@ def fit_neighbors(model: Any) -> None:
         model.leave_one_out_ = model.leave_one_out()
         model.n_neighbors_ = model.leave_one_out_.best
     else:
-        model.n_neighbors_ = check_n_neighbors(model.n_neighbors)
+        model.n_neighbors_ = base.check_n_neighbors(model.n_neighbors)
     model.certificate_ = Certificate(
         f"The {model.n_neighbors_} nearest of {model.n_samples_fit_} training rows are exact",
         notes=("Ties in distance go to the row that comes first.",),
@@ -200,7 +176,7 @@ def fit_neighbors(model: Any) -> None:
 # Methods of classifier and regressor alike.
 
 
-def leave_one_out(self: Any, max_neighbors: int | None = None) -> LeaveOneOutErrors:
+def leave_one_out(self: Any, max_neighbors: int | None = None) -> tuning.LeaveOneOutErrors:
     """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√(Σ w), at most 128.
 
     A row is left out with the rows that its weight stands for and with its copies, so that no
@@ -208,12 +184,14 @@ def leave_one_out(self: Any, max_neighbors: int | None = None) -> LeaveOneOutErr
     """
     check_is_fitted(self, "points_")
     with thread_limit(self.n_jobs):
-        loss: CountLoss = self._loss()
-        left_out, points = leave_out(self, loss.targets)
+        loss: tuning.CountLoss = self._loss()
+        left_out, points = base.leave_out(self, loss.targets)
         whole = len(left_out.rows) == self.n_samples_fit_
         search = self._search if whole else NearestNeighborSearch(points, self.metric_)
         loss = loss.take(left_out.rows)
-        return leave_one_out_errors(search, points, left_out, self.weights, loss, max_neighbors)
+        return tuning.leave_one_out_errors(
+            search, points, left_out, self.weights, loss, max_neighbors
+        )
 
 
 @on_one_blas_thread
@@ -223,7 +201,7 @@ def tune(self: Any, data: TuningData) -> Tuning:
     For classes also how much votes are smoothed. Columns are standardized over all rows if
     ``standardize``, as in a fit to all of them.
     """
-    return tune_neighbors(data, standardize=bool(self.standardize))
+    return tuning.tune_neighbors(data, standardize=bool(self.standardize))
 
 
 @on_one_blas_thread
@@ -263,7 +241,7 @@ def weighted_medians(targets: Floats, indices: Ints, weights: Floats) -> Floats:
 
 
 @declare_parameters
-class KNeighborsClassifier(ClassifierMixin, KNeighborsMixin, NeighborsModel):
+class KNeighborsClassifier(ClassifierMixin, base.KNeighborsMixin, base.NeighborsModel):
     """Classification by a weighted vote of the k nearest training rows.
 
         P(c | x) = (m Σ vᵢ 1{yᵢ = c} / Σ vᵢ + s/K) / (m + s),     m = (Σ vᵢ)² / Σ vᵢ²
@@ -345,8 +323,8 @@ class KNeighborsClassifier(ClassifierMixin, KNeighborsMixin, NeighborsModel):
     standardize: bool = False
     smoothing: float = 0.0
 
-    kneighbors = kneighbors
-    kneighbors_graph = kneighbors_graph
+    kneighbors = base.kneighbors
+    kneighbors_graph = base.kneighbors_graph
     leave_one_out = leave_one_out
     tune = tune
     fit_tuned = fit_tuned
@@ -357,16 +335,16 @@ class KNeighborsClassifier(ClassifierMixin, KNeighborsMixin, NeighborsModel):
         check_parameters(self)
         if not 0.0 <= self.smoothing < np.inf:
             raise InputError(f"smoothing={self.smoothing} must be a number of votes, 0 or more.")
-        fit_labels(self, X, y, sample_weight)
+        base.fit_labels(self, X, y, sample_weight)
         fit_neighbors(self)
         return self
 
-    def _loss(self) -> CountLoss:
+    def _loss(self) -> tuning.CountLoss:
         if not self.outputs_2d_:
-            return ZeroOneLoss(self.codes_, len(self.classes_))
+            return tuning.ZeroOneLoss(self.codes_, len(self.classes_))
         columns = zip(self.output_codes_.T, self.classes_, strict=True)
-        return SeveralLosses(
-            tuple(ZeroOneLoss(np.ascontiguousarray(c), len(of)) for c, of in columns)
+        return tuning.SeveralLosses(
+            tuple(tuning.ZeroOneLoss(np.ascontiguousarray(c), len(of)) for c, of in columns)
         )
 
     @on_one_blas_thread
@@ -376,7 +354,7 @@ class KNeighborsClassifier(ClassifierMixin, KNeighborsMixin, NeighborsModel):
         Without X (None), those of each training row among the others. With several targets, a list.
         """
         check_is_fitted(self, "points_")
-        ballot = LabelVotes.of(self)
+        ballot = base.LabelVotes.of(self)
         votes, effective = reduce_neighbors(
             self, X, lambda near: (ballot.count(*near.flat), near.effective)
         )
@@ -403,7 +381,7 @@ class KNeighborsClassifier(ClassifierMixin, KNeighborsMixin, NeighborsModel):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
         check_is_fitted(self, "points_")
-        votes = LabelVotes.of(self)
+        votes = base.LabelVotes.of(self)
         codes = reduce_neighbors(self, X, lambda near: (votes.elect(*near.flat),))[0]
         return votes.label(np.concatenate(codes))
 
@@ -414,7 +392,7 @@ class KNeighborsClassifier(ClassifierMixin, KNeighborsMixin, NeighborsModel):
 
     def formula(self) -> nodes.ClassFormula:
         """Votes of the k nearest rows; smoothed, their proportions count as m rows beside s."""
-        near, k = nearest_node(self, LabelVotes.of(self).one_hot()), len(self.classes_)
+        near, k = nearest_node(self, base.LabelVotes.of(self).one_hot()), len(self.classes_)
         names = nodes.probability_names(self.classes_)
         p: nodes.Node = nodes.Ratio(near.sums, near.total, names=names)
         if s := float(self.smoothing):
@@ -425,7 +403,7 @@ class KNeighborsClassifier(ClassifierMixin, KNeighborsMixin, NeighborsModel):
 
 
 @declare_parameters
-class KNeighborsRegressor(RegressorMixin, KNeighborsMixin, NeighborsModel):
+class KNeighborsRegressor(RegressorMixin, base.KNeighborsMixin, base.NeighborsModel):
     """Regression by the weighted mean, or another aggregate, of the k nearest training rows.
 
         f(x) = Σ vᵢ yᵢ / Σ vᵢ,   or the m with   Σ vᵢ 1{yᵢ < m} ≤ ½ Σ vᵢ ≥ Σ vᵢ 1{yᵢ > m}
@@ -499,8 +477,8 @@ class KNeighborsRegressor(RegressorMixin, KNeighborsMixin, NeighborsModel):
     standardize: bool = False
     aggregate: Any = "mean"
 
-    kneighbors = kneighbors
-    kneighbors_graph = kneighbors_graph
+    kneighbors = base.kneighbors
+    kneighbors_graph = base.kneighbors_graph
     leave_one_out = leave_one_out
     tune = tune
     fit_tuned = fit_tuned
@@ -516,18 +494,18 @@ class KNeighborsRegressor(RegressorMixin, KNeighborsMixin, NeighborsModel):
                 'n_neighbors="auto" compares the errors of means.',
                 remedy="Give a number of neighbors, or search for one (GridSearchCV).",
             )
-        fit_targets(self, X, y, sample_weight)
+        base.fit_targets(self, X, y, sample_weight)
         fit_neighbors(self)
         return self
 
-    def _loss(self) -> CountLoss:
-        return SquaredLoss(self.targets_)
+    def _loss(self) -> tuning.CountLoss:
+        return tuning.SquaredLoss(self.targets_)
 
     @on_one_blas_thread
     def predict(self, X: Any) -> Floats:
         """The aggregate of the neighbors' targets; without X (None), of each row's others."""
         values = reduce_neighbors(self, X, lambda near: (self._aggregate(near),))[0]
-        return as_targets(self, np.concatenate(values))
+        return base.as_targets(self, np.concatenate(values))
 
     def _aggregate(self, near: WeightedNeighbors) -> Floats:
         if not callable(self.aggregate):
@@ -588,18 +566,18 @@ class NeighborFits:
         k = model.n_neighbors_
         distances, indices = model.kneighbors(X, k + 1)
         answers = model._answers_of_neighbors()
-        base = answers(distances[:, :k], indices[:, :k])
-        changed = np.empty((len(base), k, *base.shape[1:]))
+        answer = answers(distances[:, :k], indices[:, :k])
+        changed = np.empty((len(answer), k, *answer.shape[1:]))
         for j in range(k):
             others = np.delete(np.arange(k + 1), j)
             changed[:, j] = answers(distances[:, others], indices[:, others])
-        return base, indices[:, :k], changed
+        return answer, indices[:, :k], changed
 
     def at(self, model: Any, X: Any) -> Floats:
         """ŷ₋ᵢ(x) (m x n), or (m x n x K)."""
-        base, indices, changed = self.changes(model, X)
-        m, n = len(base), len(self.own)
-        predictions = np.repeat(base[:, None], n, axis=1)
+        answer, indices, changed = self.changes(model, X)
+        m, n = len(answer), len(self.own)
+        predictions = np.repeat(answer[:, None], n, axis=1)
         predictions[np.arange(m)[:, None], indices] = changed
         return predictions
 
@@ -612,7 +590,7 @@ def mean_answers(weights: Any, targets: Floats, smoothing: float = 0.0) -> Answe
     """Weighted means of targets (n x q); of votes, smoothed."""
 
     def answers(distances: Floats, indices: Ints) -> Floats:
-        v = distance_weights(weights, distances)
+        v = base.distance_weights(weights, distances)
         total = v.sum(axis=1, keepdims=True)
         found = np.einsum("ij,ijq->iq", v / total, targets[indices])
         if smoothing:

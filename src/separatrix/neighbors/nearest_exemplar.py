@@ -16,11 +16,7 @@ from separatrix.estimators.metric_inputs import PointsEstimator
 from separatrix.formula import nodes
 from separatrix.messages import InputError, check_option
 from separatrix.mixins import ClassifierMixin
-from separatrix.neighbors.base import (
-    check_n_neighbors,
-    distance_weights,
-    fit_classes,
-)
+from separatrix.neighbors import base
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
 from separatrix.rows.schema import take_items
@@ -112,12 +108,12 @@ class NearestExemplar(ClassifierMixin, PointsEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("exemplar", self.exemplar, _CLAIMS)
-        check_n_neighbors(self.n_neighbors)
+        base.check_n_neighbors(self.n_neighbors)
         if not (isinstance(self.n_exemplars, Integral) and self.n_exemplars >= 1):
             raise InputError(f"n_exemplars={self.n_exemplars!r} must be a whole number from 1 on.")
         if isinstance(self._chosen_metric(), PrecomputedDistances):
             raise InputError("Exemplars are computed from rows, not from precomputed distances.")
-        fit_classes(self, X, y, sample_weight)
+        base.fit_classes(self, X, y, sample_weight)
         if self._fitted_to_objects and self.exemplar != "medoid":
             raise InputError(f"Objects have no {self.exemplar}.", remedy="Use exemplar='medoid'.")
         self.__dict__.pop("exemplar_indices_", None)
@@ -198,7 +194,7 @@ class NearestExemplar(ClassifierMixin, PointsEstimator):
         if not self._votes:
             return -d
         near = np.argsort(d, axis=1, kind="stable")[:, : self.n_neighbors]
-        votes = distance_weights("distance", np.take_along_axis(d, near, axis=1))
+        votes = base.distance_weights("distance", np.take_along_axis(d, near, axis=1))
         votes = votes / votes.sum(axis=1, keepdims=True)
         hot = np.eye(len(self.classes_))[self.exemplar_codes_]
         return np.asarray(np.einsum("ij,ijc->ic", votes, hot[near]))
