@@ -70,6 +70,7 @@ DESCRIPTIONS = {
     "row_labels": "Names of the rows; their positions if None.",
     "selection": IGNORED,
     "share": "τ, from 0 to 1: the share of the kernel along columns.",
+    "shown": "Classes drawn: of more than six, the most frequent.",
     "shrinking": IGNORED,
     "spread": "Bandwidths h and g, in mean distances of two rows.",
     "standardize": "Standardize the columns first, so that their units do not matter.",

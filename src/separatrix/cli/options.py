@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import click
 
+from separatrix.cli.ids import ALL
 from separatrix.messages import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -137,8 +138,10 @@ group_option = click.option(
     help="Keep rows of one group (a patient, say) in one part; the column is not a feature.",
 )
 
-#: Which columns say what binds rows together, and which only tell them apart.
-role_options = together(
+#: How a table is read: the weight column, which columns say what binds rows together and which only
+#: tell them apart, and all columns.
+reading_options = together(
+    weight_option,
     group_option,
     click.option(
         "--time",
@@ -152,14 +155,20 @@ role_options = together(
         metavar="COLUMN",
         help="A column that names rows: no feature, but copied beside predictions. Repeatable.",
     ),
-)
-
-#: How a table is read: the weight column, and columns.
-reading_options = together(
-    weight_option,
-    role_options,
     column_options,
 )
+
+
+def keep_option(beside: str) -> Callable[[F], F]:
+    """``--keep``, for columns that are copied ``beside`` what is written; all without a name."""
+    return click.option(
+        "--keep",
+        multiple=True,
+        is_flag=False,
+        flag_value=ALL,
+        metavar="[COLUMN]",
+        help=f"Copy this column beside the {beside}; without a name, every column. Repeatable.",
+    )
 
 
 def port_option(default: int) -> Callable[[F], F]:
@@ -251,38 +260,24 @@ def _is_query(inside: str) -> bool:
     return " " in inside.strip() or "\n" in inside.strip()
 
 
-def scan_table(
-    table: str,
-    target: str | None,
-    weight: str | None,
-    kinds: tuple[str, ...],
-    missing: str,
-    unseen: str,
-    group: str | None = None,
-    time: str | None = None,
-    ids: tuple[str, ...] = (),
-    cluster: str | None = None,
-    columns: tuple[str, ...] = (),
-    drop: tuple[str, ...] = (),
-    **written: Any,
-) -> Any:
-    """The rows of a table argument."""
+def scan_table(table: str, target: str | None, **reading: Any) -> Any:
+    """The rows of a table argument, as the options of its command say."""
     from separatrix.rows.scan import scan
 
     return scan(
         table_at(table),
         target=target,
-        weight=weight,
-        kinds=kinds_of(kinds),
-        missing=missing,
-        unseen=unseen,
-        group=group,
-        time=time,
-        id=ids,
-        cluster=cluster,
-        columns=names_of(columns) or None,
-        drop=names_of(drop),
-        **as_written(written),
+        missing=reading["missing"],
+        unseen=reading["unseen"],
+        kinds=kinds_of(reading["kinds"]),
+        columns=names_of(reading["columns"]) or None,
+        drop=names_of(reading["drop"]),
+        id=reading.get("ids", ()),
+        weight=reading["weight"],
+        group=reading.get("group"),
+        time=reading.get("time"),
+        cluster=reading.get("cluster"),
+        **as_written(reading),
     )
 
 

@@ -29,14 +29,7 @@ if TYPE_CHECKING:
     help="CSV or Parquet file (by its name), or a directory, instead of standard output. With "
     "--cluster, a directory or an address as s3://bucket/new/: workers write Parquet files there.",
 )
-@click.option(
-    "--keep",
-    multiple=True,
-    is_flag=False,
-    flag_value=ALL,
-    metavar="[COLUMN]",
-    help="Copy this column beside the predictions; without a name, every column. Repeatable.",
-)
+@options.keep_option("predictions")
 @options.unseen_option
 @click.option(
     "--extrapolation",
@@ -509,14 +502,7 @@ HEADINGS = ["predicted", "score"]
 @click.option(
     "--out", metavar="FILE", help="CSV or Parquet file (by its name) instead of standard output."
 )
-@click.option(
-    "--keep",
-    multiple=True,
-    is_flag=False,
-    flag_value=ALL,
-    metavar="[COLUMN]",
-    help="Copy this column beside the rows; without a name, every column. Repeatable.",
-)
+@options.keep_option("rows")
 @options.text_options
 @options.json_option
 def query(

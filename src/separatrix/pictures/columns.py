@@ -24,6 +24,7 @@ from separatrix.pictures.inputs import column_names
 _FEW = 3
 
 
+@describe_parameters
 @dataclass(eq=False)
 class ColumnDistributionDisplay(Display):
     """Histogram of a column by class, or with the mean of a numeric target.
@@ -56,7 +57,6 @@ class ColumnDistributionDisplay(Display):
     Attributes
     ----------
     shown : list of int
-        Classes drawn: of more than six, the most frequent.
 
     See Also
     --------
@@ -506,7 +506,6 @@ class PairwiseDisplay(Display):
     Attributes
     ----------
     shown : list of int
-        Classes drawn: of more than six, the most frequent.
 
     See Also
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -181,6 +182,24 @@ def _scored(model: Any) -> str:
 # Residual plots: against fitted values, scale–location, and normal quantiles.
 
 
+class RegressorDisplay(Display):
+    """A plot of observed and predicted targets: those of a regressor, or any others."""
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(
+        cls, y: Any, predicted: Any, *, row_labels: Any = None, max_points: int = marks.MAX_POINTS
+    ) -> Self:
+        """From observed and predicted targets."""
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, max_points: int = marks.MAX_POINTS
+    ) -> Self:
+        """From a fitted regressor and rows with their targets."""
+        return cls.from_predictions(y, model.predict(X), max_points=max_points)
+
+
 def standardize_residuals(residuals: Floats) -> Floats:
     """Residuals over their standard deviation; zeros where all of them are equal."""
     deviation = float(residuals.std())
@@ -188,7 +207,7 @@ def standardize_residuals(residuals: Floats) -> Floats:
 
 
 @dataclass(eq=False)
-class FittedValueDisplay(Display):
+class FittedValueDisplay(RegressorDisplay):
     """Base class: a function of the residuals against fitted values, with a running mean."""
 
     fitted: Floats
@@ -207,13 +226,6 @@ class FittedValueDisplay(Display):
         if truth.shape != fitted.shape or truth.ndim != 1:
             raise InputError(f"y has shape {truth.shape}, the predictions {fitted.shape}.")
         return cls(fitted, truth - fitted, row_labels, max_points)
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, max_points: int = marks.MAX_POINTS
-    ) -> Self:
-        """From a fitted regressor and rows with their targets."""
-        return cls.from_predictions(y, model.predict(X), max_points=max_points)
 
     @property
     def values(self) -> Floats:
@@ -631,7 +643,7 @@ class LeverageDisplay(Display):
 
 @describe_parameters
 @dataclass(eq=False)
-class PredictedActualDisplay(Display):
+class PredictedActualDisplay(RegressorDisplay):
     """Actual against predicted values, on equal axes with the line of perfect predictions.
 
     Points above the line were predicted too low. The orange line is a running mean: where it leaves
@@ -692,13 +704,6 @@ class PredictedActualDisplay(Display):
         if truth.shape != answers.shape or truth.ndim != 1 or not truth.size:
             raise InputError(f"y has shape {truth.shape}, the predictions {answers.shape}.")
         return cls(truth, answers, row_labels, max_points, display)
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, max_points: int = marks.MAX_POINTS
-    ) -> Self:
-        """From a fitted regressor and rows with their targets."""
-        return cls.from_predictions(y, model.predict(X), max_points=max_points)
 
     @property
     def r_squared(self) -> float:
