@@ -105,3 +105,9 @@ def test_the_documents_name_files_that_exist(page: str) -> None:
     assert named
     absent = [n for n in named if not (SOURCE / n).exists() and not (ROOT / n).exists()]
     assert not absent
+
+
+def test_where_to_change_what_is_told_in_thirty_rows() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    table = page.partition("| to change … | open |")[2].partition("\n\n")[0]
+    assert 10 < table.count("\n|") - 1 <= 30

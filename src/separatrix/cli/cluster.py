@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from separatrix.cli import options, output
-from separatrix.cli.ids import TAKEN_BY_CLUSTERS, Ids, copied_columns
+from separatrix.cli.ids import TAKEN_BY_CLUSTERS, Ids, choose_copied
 from separatrix.cli.progress import progress
 from separatrix.messages import InputError
 
@@ -152,7 +152,7 @@ def _number(text: str) -> int | None:
 def _without_ids(rows: Any, id_columns: tuple[str, ...]) -> tuple[Any, Ids]:
     """The rows without the columns that name them, and those columns."""
     names = list(rows.source.arrow.names)
-    columns = copied_columns(names, id_columns, option="--id", taken=TAKEN_BY_CLUSTERS)
+    columns = choose_copied(names, id_columns, option="--id", taken=TAKEN_BY_CLUSTERS)
     remaining = tuple(column for column in rows.schema.columns if column.name not in columns)
     schema = replace(rows.schema, columns=remaining)
     notes = tuple(note for note in rows.notes if getattr(note, "column", None) not in columns)

@@ -88,7 +88,7 @@ class Interruptions:
     def __enter__(self) -> Interruptions:
         usual = (signal.SIG_DFL, signal.default_int_handler, end_at_once)
         mortal = (number for number in ENDING if signal.getsignal(number) in usual)
-        self._before = _handled_by(self._interrupt, mortal)
+        self._before = _install(self._interrupt, mortal)
         self._hook, sys.unraisablehook = sys.unraisablehook, self._ignore
         return self
 
@@ -144,7 +144,7 @@ def ignore_interrupts() -> Iterator[None]:
     """A few steps that belong together: a signal that arrives during them acts afterwards."""
     waiting: list[int] = []
     heeded = (number for number in ENDING if callable(signal.getsignal(number)))
-    before = _handled_by(lambda number, _: waiting.append(number), heeded)
+    before = _install(lambda number, _: waiting.append(number), heeded)
     try:
         yield
     finally:
@@ -153,7 +153,7 @@ def ignore_interrupts() -> Iterator[None]:
             signal.raise_signal(waiting[0])
 
 
-def _handled_by(handler: Callable[[int, Any], Any], numbers: Iterator[int]) -> dict[int, Any]:
+def _install(handler: Callable[[int, Any], Any], numbers: Iterator[int]) -> dict[int, Any]:
     """Install the handler, as the main thread alone may; the handlers there were."""
     if threading.current_thread() is not threading.main_thread():
         return {}

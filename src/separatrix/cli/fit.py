@@ -15,8 +15,8 @@ import click
 
 from separatrix.cli import options, output, places
 from separatrix.cli.failure import GateFailed, Interrupted
-from separatrix.cli.ids import Ids, copied_columns
-from separatrix.cli.invocation import Repeatable, written_invocation
+from separatrix.cli.ids import Ids, choose_copied
+from separatrix.cli.invocation import Repeatable, write_invocation
 from separatrix.cli.progress import Leaderboard, Silent, progress
 from separatrix.messages import InputError, did_you_mean
 
@@ -186,7 +186,7 @@ def fit(
             checked = check_gates(limits, study)
             report("writing the report", 0, 1)
             ids = _ids(source, target, typed["ids"])
-            document = write_all(study, place, ids, written_invocation(context))
+            document = write_all(study, place, ids, write_invocation(context))
     failed = [gate for gate in checked if not gate["passed"]]
     if as_json:
         about = {"directory": str(place), "gates": checked, **options.travel_document(source)}
@@ -293,7 +293,7 @@ def _ids(source: Any, target: str | None, requested: tuple[str, ...]) -> Ids:
     table: Any = source.source if isinstance(source, TableRows) else None
     single_path = table is not None and len(table.paths) == 1
     names = [name for name in table.arrow.names if name != target] if single_path else []
-    return Ids(table, copied_columns(names, requested if single_path else (), option="--id"))
+    return Ids(table, choose_copied(names, requested if single_path else (), option="--id"))
 
 
 def _no_target(table: str, reading: dict[str, Any]) -> InputError:

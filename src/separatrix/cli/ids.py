@@ -33,7 +33,7 @@ _SHAPES = {
 }
 
 
-def copied_columns(
+def choose_copied(
     names: list[str],
     requested: tuple[str, ...],
     *,

@@ -29,7 +29,7 @@ TABLE, ABOUT = "table", "reproduced"
 ANYWHERE = ("-", "sample:")
 
 
-def written_invocation(context: click.Context) -> str:
+def write_invocation(context: click.Context) -> str:
     """The table and the options that were typed, as TOML."""
     lines = [
         "# Run it again: separatrix fit study.toml",

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from separatrix.cli import options, output, places
-from separatrix.cli.ids import ALL, Ids, copied_columns
+from separatrix.cli.ids import ALL, Ids, choose_copied
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _predict(
 ) -> None:
     before, after = ["row"], answers.all_headings
     names = rows.source.arrow.names
-    ids = Ids(rows.source, copied_columns(names, keep, taken=[*before, *after]))
+    ids = Ids(rows.source, choose_copied(names, keep, taken=[*before, *after]))
     for remark in _remarks(rows, ids.columns, everything=ALL in keep):
         output.say(f"· {remark}", quiet=as_json)
     warned: list[str] = []
@@ -184,7 +184,7 @@ def _predict_parts(
     from separatrix.formatting import plural
 
     names = answers.all_headings
-    ids = copied_columns(rows.source.arrow.names, keep, taken=names)
+    ids = choose_copied(rows.source.arrow.names, keep, taken=names)
     for remark in _remarks(rows, ids, everything=ALL in keep):
         output.say(f"· {remark}", quiet=as_json)
     answer, model = _answer(fitted, rows.schema, answers), type(fitted).__name__
@@ -248,7 +248,7 @@ def _predict_targets(
             output.say(f"! {target}: {_describe_beyond(beyond, answers)}", quiet=as_json)
     whole = {heading: np.concatenate(parts) for heading, parts in columns.items()}
     source: Any = rows.source  # type: ignore[union-attr]
-    ids = Ids(source, copied_columns(source.arrow.names, keep, taken=["row", *whole]))
+    ids = Ids(source, choose_copied(source.arrow.names, keep, taken=["row", *whole]))
     first, last = [np.arange(1, n + 1)], list(whole.values())
     if as_json and out is None:
         names = ["row", *ids.columns, *whole]
@@ -537,7 +537,7 @@ def query(
         options.table_at(table), schema, text=checked(**options.as_written(written))
     )
     queried, predicted, n = _query_classifier(fitted, rows.read(), count, strategy)
-    copied = copied_columns(rows.source.arrow.names, keep, taken=["row", *HEADINGS])
+    copied = choose_copied(rows.source.arrow.names, keep, taken=["row", *HEADINGS])
     ids = CopiedColumns(Ids(rows.source, copied), queried.rows, n)
     reason = queried.note or f"Chosen of {n:,} rows: {queried.reason}."
     output.say(f"· {reason}", quiet=as_json)

@@ -53,7 +53,7 @@ class Range:
     integer: bool = False
 
 
-def made_up_rows(
+def make_up_rows(
     model: Any, reading: InputTable, profiles: Sequence[ColumnProfile] = (), seed: int = 0
 ) -> pa.Table:
     """A table of ``COUNT`` rows."""

@@ -20,7 +20,7 @@ from separatrix.export.check import (
     compare_answers,
     find_ties,
     given_rows,
-    made_up_rows,
+    make_up_rows,
     run_duckdb,
     run_python,
     run_sqlite,
@@ -157,12 +157,12 @@ def export_model(
     >>> "def predict(row):" in exported.content
     True
     """
-    options = checked_options(to, dialect, table, ids, level)
+    options = check_export_options(to, dialect, table, ids, level)
     fitted, profiles = _load(model)
     if to == "onnx":
         return _onnx(fitted, options.level, profiles, rows)
 
-    return Export(to, *exported_text(fitted, profiles, options, rows))
+    return Export(to, *export_text(fitted, profiles, options, rows))
 
 
 def _onnx(model: Any, level: float, profiles: Any, rows: Any) -> Export:
@@ -214,7 +214,7 @@ class ExportOptions:
     level: float = 0.95
 
 
-def checked_options(
+def check_export_options(
     to: str, dialect: str, table: str, ids: Sequence[str], level: float
 ) -> ExportOptions:
     """The options, or the first that is wrong."""
@@ -240,7 +240,7 @@ def checked_options(
 Exported = tuple[str, Check, tuple[str, ...]]
 
 
-def exported_text(model: Any, profiles: Any, options: ExportOptions, rows: Any) -> Exported:
+def export_text(model: Any, profiles: Any, options: ExportOptions, rows: Any) -> Exported:
     """The text, its check, and notes."""
     try:
         program = program_of(model, level=options.level)
@@ -249,7 +249,7 @@ def exported_text(model: Any, profiles: Any, options: ExportOptions, rows: Any) 
     formula = formula_of(model)
     reading = reading_of(formula)
     if rows is None:
-        table = made_up_rows(model, reading, profiles)
+        table = make_up_rows(model, reading, profiles)
     else:
         table = given_rows(rows, model, reading)
     if options.to == "sql":
@@ -289,11 +289,11 @@ def _other_targets(model: Any, level: float) -> str:
 
     if find_spec("onnx") is None:
         return "ONNX may have one: pip install 'separatrix[onnx]'"
-    from separatrix.export.onnx.document import built
+    from separatrix.export.onnx.document import build_graph
     from separatrix.export.onnx.export import columns_of
 
     try:
-        built(model, columns_of(model), level=level)
+        build_graph(model, columns_of(model), level=level)
     except InputError:
         return "ONNX cannot hold it either."
     return "It has one to ONNX (`to='onnx'`)."
@@ -304,7 +304,7 @@ def _sql(program: Program, table: pa.Table, options: ExportOptions) -> Written:
 
     dialect = options.dialect
     text = sql_text(program, dialect, SourceTable(options.table, options.ids))
-    _parsed_back(text, dialect)
+    _parse_back(text, dialect)
     order = number_name("row", [name.lower() for name in table.column_names])
     ordered = table.append_column(order, pa.array(range(len(table)), pa.int64()))
     place = SourceTable("rows", (order,))
@@ -315,7 +315,7 @@ def _sql(program: Program, table: pa.Table, options: ExportOptions) -> Written:
     return text, run(query, ordered, "rows", 1), engine
 
 
-def _parsed_back(text: str, dialect: SQLDialect) -> None:
+def _parse_back(text: str, dialect: SQLDialect) -> None:
     """Refuse a text that sqlglot itself does not read as one query."""
     from sqlglot import exp, parse
     from sqlglot.errors import SqlglotError

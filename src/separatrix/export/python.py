@@ -40,7 +40,7 @@ def module_text(program: Program) -> str:
         if number == 0:
             for refusal in program.refusals:
                 parts += [
-                    f"    if {written(refusal.condition, columns)}:",
+                    f"    if {write_expression(refusal.condition, columns)}:",
                     f"        raise ValueError({refusal.reason!r})",
                 ]
     answers = []
@@ -74,27 +74,27 @@ def _assignment(name: str, expression: ex.Expression, columns: Columns) -> list[
     """The lines that define a name."""
     if isinstance(expression, ex.Case) and len(expression.branches) > 2:  # else on one line
         return _cases(name, expression, columns)
-    line = f"    {name} = {written(expression, columns)}"
+    line = f"    {name} = {write_expression(expression, columns)}"
     if len(line) <= WIDTH:
         return [line]
-    return [f"    {name} = (", *_fold_lines(written(expression, columns)), "    )"]
+    return [f"    {name} = (", *_fold_lines(write_expression(expression, columns)), "    )"]
 
 
 def _cases(name: str, case: ex.Case, columns: Columns) -> list[str]:
     """if … elif … else; of very many branches the first that holds is set last."""
     pairs = [
-        (written(branch.condition, columns), written(branch.value, columns))
+        (write_expression(branch.condition, columns), write_expression(branch.value, columns))
         for branch in case.branches
     ]
     if len(pairs) > 60:  # Python limits how deep a chain of elif nests
-        lines = [f"    {name} = {written(case.otherwise, columns)}"]
+        lines = [f"    {name} = {write_expression(case.otherwise, columns)}"]
         for condition, value in reversed(pairs):
             lines += [f"    if {condition}:", f"        {name} = {value}"]
         return lines
     lines = []
     for i, (condition, value) in enumerate(pairs):
         lines += [f"    {'elif' if i else 'if'} {condition}:", f"        {name} = {value}"]
-    return [*lines, "    else:", f"        {name} = {written(case.otherwise, columns)}"]
+    return [*lines, "    else:", f"        {name} = {write_expression(case.otherwise, columns)}"]
 
 
 def _fold_lines(text: str) -> list[str]:
@@ -207,7 +207,9 @@ def readers_for(columns: Sequence[InputColumn]) -> str:
 CHOICE, OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(9)
 
 
-def written(expression: ex.Expression, columns: dict[str, InputColumn], outer: int = CHOICE) -> str:
+def write_expression(
+    expression: ex.Expression, columns: dict[str, InputColumn], outer: int = CHOICE
+) -> str:
     """The text of an expression, in parentheses where what is around it holds tighter."""
     text, precedence = _text(expression, columns)
     return f"({text})" if precedence < outer else text
@@ -215,7 +217,7 @@ def written(expression: ex.Expression, columns: dict[str, InputColumn], outer: i
 
 def _text(expression: ex.Expression, columns: dict[str, InputColumn]) -> tuple[str, int]:
     def inside(one: ex.Expression, outer: int = CHOICE) -> str:
-        return written(one, columns, outer)
+        return write_expression(one, columns, outer)
 
     match expression:
         case ex.Number(value):
@@ -261,7 +263,7 @@ def _text(expression: ex.Expression, columns: dict[str, InputColumn]) -> tuple[s
 
 def _condition(expression: ex.Expression, columns: dict[str, InputColumn]) -> tuple[str, int]:
     def inside(one: ex.Expression, outer: int = CHOICE) -> str:
-        return written(one, columns, outer)
+        return write_expression(one, columns, outer)
 
     match expression:
         case ex.Compare(a, operator, b):
@@ -287,9 +289,9 @@ def _condition(expression: ex.Expression, columns: dict[str, InputColumn]) -> tu
 
 
 def _sum(terms: Sequence[ex.Expression], columns: dict[str, InputColumn]) -> str:
-    text = written(terms[0], columns, SUM)
+    text = write_expression(terms[0], columns, SUM)
     for term in terms[1:]:
-        part = written(term, columns, PRODUCT if not isinstance(term, ex.Number) else SIGN)
+        part = write_expression(term, columns, PRODUCT if not isinstance(term, ex.Number) else SIGN)
         text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
     return text
 

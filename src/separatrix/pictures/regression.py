@@ -87,7 +87,7 @@ class CoefficientDisplay(Display):
                 remedy="Build CoefficientDisplay(names, estimates) for one output at a time.",
             )
         scale = None if X is None else design_deviations(model, X, fit_inference.estimates.size)
-        axis = f"change of the {_scored(model)} per standard deviation"
+        axis = f"change of the {_name_change(model)} per standard deviation"
         return cls(
             fit_inference.names,
             fit_inference.estimates,
@@ -171,7 +171,7 @@ class CoefficientDisplay(Display):
         marks.annotate(ax, "per unit", (1, 1), (6, 3), "axes fraction", color=style.MUTED)
 
 
-def _scored(model: Any) -> str:
+def _name_change(model: Any) -> str:
     """What a coefficient changes: of a classifier that models log odds, those."""
     if not hasattr(model, "classes_"):
         return "prediction"

@@ -11,7 +11,7 @@ from typing import Any
 from separatrix.formatting import number, plural
 from separatrix.report import tables
 from separatrix.report.figures import number_of_clusters, profiles, silhouettes
-from separatrix.report.page import drawn, render_template
+from separatrix.report.page import draw_galleries, render_template
 from separatrix.report.tables import MAX_LINES, Cell, Line, ReportTable, certificate_numbers, figure
 from separatrix.report.verdict import Tile
 from separatrix.rows.schema import Kind
@@ -56,7 +56,7 @@ def _context(study: result.ClusterStudy) -> dict[str, Any]:
         "certificate": study.certificate,
         "certificate_numbers": certificate_numbers(study.certificate),
         "warned": tables.list_warnings(study.warnings),
-        "galleries": drawn(
+        "galleries": draw_galleries(
             {
                 "number": number_of_clusters(study),
                 "profiles": profiles(study),

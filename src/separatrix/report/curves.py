@@ -12,7 +12,7 @@ from separatrix.formatting import number, score_info, score_text
 from separatrix.pictures import LearningLinesDisplay, LearningSurfaceDisplay
 from separatrix.report import tables
 from separatrix.report.figures import Gallery
-from separatrix.report.page import drawn, render_template
+from separatrix.report.page import draw_galleries, render_template
 from separatrix.report.tables import Cell, Line, ReportTable, figure
 from separatrix.report.verdict import Tile
 from separatrix.storage.files import write_text
@@ -45,7 +45,7 @@ def _context(study: CurveStudy) -> dict[str, Any]:
         "errors": error_table(study),
         "beyond": beyond_table(study),
         "warned": tables.list_warnings(study.warnings),
-        "galleries": drawn({"curves": gallery}),
+        "galleries": draw_galleries({"curves": gallery}),
         "commands": _commands(study),
         "python": _python(study),
     }

@@ -124,7 +124,7 @@ def _context(study: result.Study) -> dict[str, Any]:
         "certificate_numbers": tables.certificate_numbers(study.description.certificate),
         "svms": tables.svm_table(study),
         "warned": tables.list_warnings(study.warnings),
-        "galleries": drawn(_galleries(study)),
+        "galleries": draw_galleries(_galleries(study)),
         "commands": commands(study),
         "python": python_code(study),
     }
@@ -178,7 +178,7 @@ class Drawn:
     missing: tuple[str, ...]
 
 
-def drawn(galleries: dict[str, Gallery]) -> dict[str, Drawn]:
+def draw_galleries(galleries: dict[str, Gallery]) -> dict[str, Drawn]:
     """Every picture as SVG; ids begin with the name of its part of the page."""
     from markupsafe import Markup
 

@@ -12,7 +12,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.export.check import answers_of
-from separatrix.export.onnx.document import built
+from separatrix.export.onnx.document import build_graph
 from separatrix.export.onnx.export import agreement, onnx_file, roundings, run
 from separatrix.formula.values import NoFormula
 
@@ -37,7 +37,7 @@ def fitted(model: Any, *data: Any, **options: Any) -> Any:
 
 
 def assert_agrees(model: Any, x: Any, level: float = 0.8) -> None:
-    found = agreement(built(model, level=level), {"X": x}, answers_of(model, x, level))
+    found = agreement(build_graph(model, level=level), {"X": x}, answers_of(model, x, level))
     assert found.holds, str(found)
     assert not found.ties
 
@@ -206,7 +206,7 @@ def test_another_runtime_gives_the_same() -> None:
         fitted(sx.KNeighborsClassifier(3), X, TWO),
         fitted(sx.GaussianProcessRegressor(kernel, optimizer=None), X, Y),
     ):
-        document, answers = built(model).document, answers_of(model, X, 0.95)
+        document, answers = build_graph(model).document, answers_of(model, X, 0.95)
         outputs = [each.name for each in document.graph.output]
         for name, value in zip(
             outputs, ReferenceEvaluator(document).run(None, {"X": X}), strict=True
@@ -222,7 +222,7 @@ def test_sums_that_cancel_are_as_right_as_the_model_itself() -> None:
     kernel = 1e8 * sx.Gaussian(1e3) + sx.White(0.01)
     model = fitted(sx.GaussianProcessRegressor(kernel, optimizer=None), X, line + 0.1 * Y)
     answers = answers_of(model, X, 0.8)
-    found = agreement(built(model, level=0.8), {"X": X}, answers, roundings(model, X))
+    found = agreement(build_graph(model, level=0.8), {"X": X}, answers, roundings(model, X))
     assert found.holds, str(found)
     assert found.rounding > 1e-9
 
@@ -233,13 +233,13 @@ def test_rows_in_tiles(n: int) -> None:
     points = np.random.default_rng(0).normal(size=(1000, 2))
     model = fitted(sx.KNeighborsRegressor(3), points, points[:, 0])
     x = np.random.default_rng(2).normal(size=(n, 2))
-    found = run(built(model), {"X": x})["prediction"]
+    found = run(build_graph(model), {"X": x})["prediction"]
     np.testing.assert_allclose(found, model.predict(x), rtol=1e-12)
 
 
 def test_no_rows() -> None:
     for model in (fitted(sx.SVC(), X, THREE), fitted(sx.LinearRegression(), X, Y)):
-        found = run(built(model), {"X": np.empty((0, 3))})
+        found = run(build_graph(model), {"X": np.empty((0, 3))})
         assert found["prediction"].shape == (0,)
 
 
@@ -247,10 +247,10 @@ def test_rows_that_the_model_refuses() -> None:
     """A number is NaN; a label that nobody may believe is an error of the runtime."""
     x = X.copy()
     x[3, 1] = np.nan
-    line = run(built(fitted(sx.LinearRegression(), X, Y)), {"X": x})["prediction"]
+    line = run(build_graph(fitted(sx.LinearRegression(), X, Y)), {"X": x})["prediction"]
     assert np.isnan(line).tolist() == [i == 3 for i in range(N)]
     with pytest.raises(Exception, match="out of data bounds"):
-        run(built(fitted(sx.LogisticRegression(), X, TWO)), {"X": x})
+        run(build_graph(fitted(sx.LogisticRegression(), X, TWO)), {"X": x})
 
 
 #: How a model is made, words of its refusal, and of the reason in the guide.

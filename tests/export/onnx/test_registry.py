@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from separatrix.export.check import answers_of
-from separatrix.export.onnx.document import built
+from separatrix.export.onnx.document import build_graph
 from separatrix.export.onnx.export import agreement, onnx_file, sample_matrix
 from separatrix.formula.values import NoFormula
 from tests.laws.test_formulas import fitted
@@ -45,7 +45,7 @@ def test_the_file_gives_the_answers_of_the_estimator(row: Row, classes: int) -> 
         return
     x = np.concatenate([x, sample_matrix(model, 60)])
     answers = answers_of(model, x, 0.95)
-    graph = built(model)
+    graph = build_graph(model)
     found = agreement(graph, {"X": x}, answers)
     assert found.holds, str(found)
     assert not found.ties

@@ -26,7 +26,7 @@ class Built:
     notes: tuple[str, ...] = ()
 
 
-def built(model: Any, columns: tuple[InputColumn, ...] = (), *, level: float = 0.95) -> Built:
+def build_graph(model: Any, columns: tuple[InputColumn, ...] = (), *, level: float = 0.95) -> Built:
     """The valid model file: one input for each of the ``columns``, or a matrix ``X`` without any.
 
     ``level`` is that of intervals.

@@ -15,11 +15,11 @@ from separatrix.export.check import (
     TOLERANCE,
     answers_of,
     given_rows,
-    made_up_rows,
+    make_up_rows,
     near_ties,
     place_of,
 )
-from separatrix.export.onnx.document import Built, built, input_name
+from separatrix.export.onnx.document import Built, build_graph, input_name
 from separatrix.formula.inputs import InputColumn, InputTable
 from separatrix.formula.nodes import LinearLimits, RawTerms, formula_of
 from separatrix.formula.reading import nodes_of, reading_of, typical_points
@@ -58,12 +58,12 @@ def onnx_file(
     """
     runtime()
     columns = columns_of(model)
-    graph = built(model, columns, level=level)
+    graph = build_graph(model, columns, level=level)
     X: Any
     if columns:
         reading = InputTable(columns, is_matrix=False)
         made_up = rows is None
-        X = made_up_rows(model, reading, profiles) if made_up else given_rows(rows, model, reading)
+        X = make_up_rows(model, reading, profiles) if made_up else given_rows(rows, model, reading)
         feeds = table_feeds(columns, X)
     elif rows is not None:
         raise InputError(
