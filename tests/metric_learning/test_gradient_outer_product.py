@@ -98,16 +98,16 @@ def test_neighbors_in_the_metric_predict_better(rounds: int) -> None:
     assert all(abs(loadings[f"x{j}"]) < 0.2 for j in range(4, 8))
 
 
-def test_text_is_classes_and_so_are_numbers_that_are_said_to_be() -> None:
+def test_text_is_classes_and_so_are_numbers_that_are_declared() -> None:
     x, kind = load_iris(return_X_y=True)
     named = sx.GradientOuterProductMetric().fit(x, np.array(["a", "b", "c"])[kind])
-    said = sx.GradientOuterProductMetric(target="classes").fit(x, kind)
+    declared = sx.GradientOuterProductMetric(target="classes").fit(x, kind)
     numbers = sx.GradientOuterProductMetric().fit(x, kind)
-    assert named.target_ == said.target_ == "classes"
+    assert named.target_ == declared.target_ == "classes"
     assert numbers.target_ == "numbers"
     assert not hasattr(numbers, "classes_")
-    assert_allclose(named.components_, said.components_)
-    assert not np.allclose(numbers.metric_.M, said.metric_.M)
+    assert_allclose(named.components_, declared.components_)
+    assert not np.allclose(numbers.metric_.M, declared.metric_.M)
 
 
 def test_several_targets_add_up_in_their_standard_deviations() -> None:
@@ -124,8 +124,8 @@ def test_diagonal_and_low_rank_are_parts_of_the_full_metric() -> None:
     diagonal = sx.GradientOuterProductMetric(diagonal=True).fit(x, y)
     assert_allclose(diagonal.metric_.M, np.diag(np.diagonal(full)), rtol=1e-9, atol=1e-12)
     few = sx.GradientOuterProductMetric(2, diagonal=True).fit(x, y)
-    kept = np.sort(np.argsort(np.diagonal(full))[-2:])
-    assert np.flatnonzero(few.components_.any(axis=0)).tolist() == kept.tolist()
+    largest = np.sort(np.argsort(np.diagonal(full))[-2:])
+    assert np.flatnonzero(few.components_.any(axis=0)).tolist() == largest.tolist()
     values, vectors = np.linalg.eigh(full)
     low = sx.GradientOuterProductMetric(2).fit(x, y)
     best = (vectors[:, -2:] * values[-2:]) @ vectors[:, -2:].T

@@ -324,7 +324,7 @@ class LinearCandidates:
         return fitted.set_params(warm_start=False)
 
 
-class AskedError(Exception):
+class StatisticRequest(Exception):
     """A pass is needed for ``statistic``, which may be shared with others."""
 
     def __init__(self, statistic: Any) -> None:
@@ -350,7 +350,7 @@ class ReplayedRows(Rows):
         if self.answers:
             return cast(S, self.answers.pop(0))
         if self.ends:
-            raise AskedError(statistic)
+            raise StatisticRequest(statistic)
         return self.rows.reduce(statistic)
 
     def blocks(self) -> Iterator[Block]:
@@ -363,8 +363,8 @@ def first_question(fit: Callable[[Rows], Any], data: ClassData) -> Any:
     try:
         with mute_warnings():
             fit(ReplayedRows(data.rows, [], ends=True))
-    except AskedError as asked:
-        return asked.statistic
+    except StatisticRequest as request:
+        return request.statistic
     return None
 
 
