@@ -131,7 +131,8 @@ export function certificate() {
     show(given) {
       node.hidden = !given;
       node.classList.toggle("fails", Boolean(given && !given.holds));
-      node.textContent = (given?.text ?? "").replace(/e-(?=\d)/g, "e−"); // a sign that ends no line
+      const parts = (given?.text ?? "").split(/(\S*e-\d+)/); // numbers are not broken at their sign
+      node.replaceChildren(...parts.map((part, i) => i % 2 ? element("span", { class: "whole" }, part) : part));
     },
   };
 }
