@@ -62,7 +62,7 @@ class Entry:
     arguments: dict[str, Any] | Callable[[Any, np.ndarray], dict[str, Any]]
     objective: Objective | None = None
     shapes: Sequence[str] = ALL
-    target: str = "numbers"  # or "classes", or "none"
+    target: str = "numbers"  # or "counts", "classes", or "none"
     twin_only: tuple[tuple[str, Any], ...] = ()
     work: Callable[[Any, Any, Any], Any] = fit
     prepare: Callable[[Any], Any] | None = None  # what becomes of the rows
@@ -70,5 +70,6 @@ class Entry:
     def data(self, shape: str) -> tuple[Any, Any]:
         """The rows of a shape, and the target of this entry."""
         x, t, labels = table(shape)
-        y = {"numbers": t, "classes": labels, "none": None}[self.target]
+        counts = np.round(np.exp(t / t.std()))
+        y = {"numbers": t, "counts": counts, "classes": labels, "none": None}[self.target]
         return (x if self.prepare is None else self.prepare(x)), y

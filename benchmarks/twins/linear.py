@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import sklearn.linear_model
 import sklearn.svm
+from scipy.special import xlogy
 
 from twins.entry import DENSE, Entry, Objective
 
@@ -50,6 +51,12 @@ def log_loss(model: Any, x: Any, y: np.ndarray) -> float:
     return 0.5 * float(w @ w) + model.C * float(np.logaddexp(0.0, -z).sum())
 
 
+def deviance(model: Any, x: Any, y: np.ndarray) -> float:
+    f = x @ model.coef_ + model.intercept_
+    penalty = 0.5 * model.alpha * float(np.sum(model.coef_**2))
+    return float(np.mean(np.exp(f) - y - y * f + xlogy(y, y))) + penalty
+
+
 def a_tenth(x: Any, y: np.ndarray) -> dict[str, Any]:
     """A tenth of the penalty that sets all coefficients to zero: tens of them are not."""
     return {"alpha": 0.1 * float(np.abs(x.T @ (y - y.mean())).max()) / len(y)}
@@ -70,5 +77,6 @@ ENTRIES = (
     Entry("LinearSVR", svm.LinearSVR, {}, tube),
     Entry("HuberRegressor", linear.HuberRegressor, {}, shapes=DENSE),
     Entry("QuantileRegressor", linear.QuantileRegressor, {"alpha": 0.0}, shapes=("tiny", "middle")),
+    Entry("PoissonRegressor", linear.PoissonRegressor, {}, deviance, target="counts"),
     Entry("Perceptron", linear.Perceptron, {}, target="classes"),
 )

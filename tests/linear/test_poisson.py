@@ -43,7 +43,7 @@ def test_the_gap_bounds_what_an_early_stop_leaves() -> None:
     for steps in (1, 2, 3):
         with pytest.warns(sx.SeparatrixWarning):
             rough = PoissonRegressor(alpha=0.01, max_iter=steps).fit(x, y, w).certificate_
-        assert rough.primal - best <= rough.gap
+        assert rough.primal - best <= rough.gap + rough.rounding
         assert not rough.holds
 
 
