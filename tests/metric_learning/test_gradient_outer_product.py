@@ -149,3 +149,14 @@ def test_targets_without_differences_are_refused() -> None:
         sx.GradientOuterProductMetric().fit(np.ones((20, 2)), np.arange(20.0))
     with pytest.raises(sx.InputError, match="rounds=0"):
         sx.GradientOuterProductMetric(rounds=0).fit(x, np.arange(20.0))
+    with pytest.raises(sx.InputError, match="mean target of rows that differ"):
+        sx.GradientOuterProductMetric().fit(np.repeat(x[:2], 2, axis=0), [0.0, 1.0, 0.0, 1.0])
+
+
+def test_degenerate_tables_have_a_certified_fit() -> None:
+    x, y = friedman(60, 3 + 1)
+    far = np.concatenate([x, [[1e9, 0.0, 0.0, 0.0]]])
+    for points, target in ((x[:2], y[:2]), (far, np.append(y, 1.0)), (x[:5].repeat(9, 1), y[:5])):
+        model = sx.GradientOuterProductMetric().fit(points, target)
+        assert np.isfinite(model.components_).all()
+        assert model.certificate_.holds, str(model.certificate_)

@@ -27,7 +27,7 @@ from separatrix.estimators.base import reads_tables, rows_or_items
 from separatrix.estimators.class_labels import coded_rows
 from separatrix.kernels.gradients import average_gradient_outer_product
 from separatrix.kernels.stationary import Gaussian
-from separatrix.messages import InputError, check_option
+from separatrix.messages import InputError, check_option, warn
 from separatrix.metric_learning.base import MetricLearner, orient, root_of
 from separatrix.optimize.convex import Certificate
 from separatrix.parameters import declare_parameters
@@ -153,6 +153,8 @@ class GradientOuterProductMetric(MetricLearner):
         self.components_ = root * (factor / size)
         self.bandwidth_, self.alpha_ = bandwidth * size, fit.alpha
         self.certificate_ = fit.certificate(sample)
+        if not self.certificate_.holds:
+            warn("SEP003", f"{self.certificate_}")
         return self
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, Floats, Floats]:
@@ -202,7 +204,7 @@ class SmoothFit:
         across = k @ s
         k -= np.outer(s, across) + np.outer(across - float(s @ across) * s, s)
         trace = float(np.trace(k))
-        k += trace * np.outer(s, s)  # moves s, which is no direction of a, beyond the others
+        k += 2.0 * trace * np.outer(s, s)  # moves s, which is no direction of a, beyond the others
         values, vectors = linalg.eigh(k, overwrite_a=True, check_finite=False)
         values, vectors = np.maximum(values[:-1], 0.0), vectors[:, :-1]
         right = vectors.T @ (root[:, None] * targets)
@@ -252,6 +254,11 @@ class Sample:
             raise InputError("All rows are equal.", remedy="Give rows that differ.")
         total = np.bincount(which, w, n).astype(np.float64)
         means = np.column_stack([np.bincount(which, w * y, n) / total for y in targets.T])
+        if not (np.ptp(means, axis=0) > 1e-12 * np.abs(means).max()).any():  # beyond rounding
+            raise InputError(
+                "The mean target of rows that differ is the same: no direction has any influence.",
+                remedy="Give a target that depends on the columns.",
+            )
         some = np.linspace(0, n - 1, min(n, most)).astype(np.int64)
         return cls(distinct[some], means[some], total[some])
 
