@@ -720,8 +720,9 @@ def minimize_squares(z, t, c, ridge, epsilon, theta, most):
     Negative where the Hessian is singular up to rounding or the steps have run out.
     """
     n, m = z.shape
-    scores, along, excess = np.zeros(n), np.zeros(n), np.zeros(n)
-    gradient, delta, size, matrix = np.empty(m), np.empty(m), np.empty(m), np.empty((m, m))
+    of_rows, of_columns, matrix = np.empty((3, n)), np.empty((3, m)), np.empty((m, m))
+    scores, along, excess = of_rows[0], of_rows[1], of_rows[2]
+    gradient, delta, size = of_columns[0], of_columns[1], of_columns[2]
     _multiply(z, theta, scores)
     for i in range(n):
         excess[i] = _excess(t[i], scores[i], epsilon)
