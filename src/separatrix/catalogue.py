@@ -467,7 +467,9 @@ _ROWS = (
         candidate=_candidate("least_absolute", 6, "least absolute deviations", on_request=True)),
     Declaration("QuantileRegressor", "linear.quantile", REGRESSION, view="quantile",
         twin="linear_model"),
-    Declaration("PoissonRegressor", "linear.poisson", REGRESSION, twin="linear_model", stream={}),
+    Declaration("PoissonRegressor", "linear.poisson", REGRESSION, twin="linear_model", stream={},
+        candidate=_candidate("poisson", 6.5, "counts, maximum likelihood", only="counts",
+            options={"alpha": 0.0}, too_expensive=_unpenalized_cost, fit_operations=passes(20.0))),
     # -- additive
     Declaration("AdditiveRegressor", "additive.regressor", REGRESSION,
         candidates=_additive(7, 7.5, logarithms=True, fit_operations=passes(20.0))),

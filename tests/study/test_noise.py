@@ -139,8 +139,9 @@ def test_nothing_is_gained_by_the_levels_of_a_column_of_pure_noise(classes: int)
         "b": rng.normal(size=n),
         "y": rng.choice(list("uv"), n) if classes else rng.normal(size=n),
     }
-    models = ["logistic_ridge" if classes else "ridge", "neighbors"]
-    found, winner = gains(table, models=models)
+    shrunk = ["additive", "additive_pairs"]  # each level a share of its mean
+    models = ["logistic_ridge" if classes else "ridge", "neighbors", "learned_metric", *shrunk]
+    found, winner = gains(table, models=models, effort="quick")
     assert set(found) == set(models)
     assert max(found.values()) < LIMIT / TABLES
     assert winner == "baseline"
