@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,13 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.model_selection import StratifiedKFold
 
 import separatrix as sx
+from separatrix.formula import nodes
 from separatrix.messages import InputError
-from separatrix.selection.averaging import log_loss_average, squared_error_average
+from separatrix.selection.averaging import (
+    log_loss_average,
+    logarithmic_pool,
+    squared_error_average,
+)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5), st.integers(3, 40))
@@ -40,6 +47,59 @@ def test_weights_are_those_of_a_general_solver(seed: int, models: int, n: int) -
         )
         assert found.value <= peer.fun + 1e-5 * (1 + abs(peer.fun))
         assert found.value - peer.fun <= found.gap + 1e-5  # the bound is a bound
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(2, 4))
+@settings(max_examples=20, deadline=None)
+def test_a_logarithmic_pool_is_that_of_a_general_solver(seed: int, models: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 60
+    p = rng.dirichlet(np.ones(k), (models, n))
+    truth, w = rng.integers(0, k, n), rng.uniform(0.1, 2, n)
+    share = w / w.sum()
+
+    def loss(a):
+        pooled = np.exp(np.tensordot(a, np.log(np.maximum(p, 1e-6)), 1))
+        return -share @ np.log(pooled[np.arange(n), truth] / pooled.sum(axis=1))
+
+    found = logarithmic_pool(p, truth, w)
+    assert found.weights.min() >= 0
+    assert found.value == pytest.approx(loss(found.weights))
+    assert -share @ np.log(found.of(p)[np.arange(n), truth]) == pytest.approx(found.value)
+    peer = minimize(
+        loss, np.full(models, 0.5), bounds=[(0, None)] * models, method="L-BFGS-B", tol=1e-12
+    )
+    assert found.value <= peer.fun + 1e-6
+    assert found.gap <= 1e-6
+    if peer.x.sum() <= 2.0 * max(1.0, found.weights.sum()):  # the bound is a bound
+        assert found.value - peer.fun <= found.gap + 1e-6
+
+
+def test_a_logarithmic_pool_is_fitted_stored_and_written_as_a_formula(tmp_path) -> None:
+    """Neighbors give probabilities of zero, which alone rule out nothing."""
+    x, y = load_iris(return_X_y=True)
+    cv = StratifiedKFold(4, shuffle=True, random_state=0)
+    models = [sx.LinearDiscriminantAnalysis(), sx.GaussianNB(), sx.KNeighborsClassifier(5)]
+    own = sx.AveragedClassifier(models, cv=cv, pool="logarithmic").fit(x, y)
+    p = np.empty((len(models), len(y), 3))
+    for train, test in cv.split(x, y):
+        for m, model in enumerate(models):
+            fitted = type(model)(**model.get_params()).fit(x[train], y[train])
+            p[m, test] = fitted.predict_proba(x[test])
+    expected = logarithmic_pool(p, y, np.ones(len(y)))
+    np.testing.assert_allclose(own.weights_, expected.weights, atol=1e-4)
+    parts = np.stack([m.predict_proba(x) for m in own.estimators_])
+    answers = own.predict_proba(x)
+    np.testing.assert_allclose(answers, replace(expected, weights=own.weights_).of(parts))
+    of = nodes.Evaluation(nodes.GivenRows(x), 0.95)
+    written = of(nodes.class_formula_of(own).probabilities)
+    np.testing.assert_allclose(np.asarray(written.array), answers, rtol=1e-9)
+    stored = own.set_params(cv=4)
+    sx.save(stored, tmp_path / "pool.sx")
+    np.testing.assert_array_equal(sx.load(tmp_path / "pool.sx").predict_proba(x), answers)
+    assert own.certificate_.holds
+    with pytest.raises(InputError, match="pool"):
+        sx.AveragedClassifier(models, pool="mean").fit(x, y)
 
 
 def test_weights_come_from_the_folds() -> None:

@@ -11,6 +11,7 @@ import separatrix as sx
 from separatrix.selection.averaging import (
     equal_average,
     log_loss_average,
+    logarithmic_pool,
     squared_error_average,
 )
 from separatrix.study.comparison import CandidateLosses, average_candidates
@@ -67,7 +68,8 @@ def test_the_average_is_chosen_only_where_it_is_better(table, classes) -> None:
     if found.winner == "average":
         assert found.choice.goal == "accuracy"
         weights = found.model.weights_
-        assert weights.sum() == pytest.approx(1.0)
+        pooled = classes and found.model.pool == "logarithmic"  # which may sharpen
+        assert pooled or weights.sum() == pytest.approx(1.0)
         assert (weights >= 0).all()
     else:
         assert found.choice.winner == found.winner
@@ -115,7 +117,7 @@ def test_the_choice_that_an_average_is_compared_with_knows_nothing_of_the_fold(r
     found = average_candidates(
         guesses,
         fold,
-        lambda p, rows: squared_error_average(p[:, rows].T, y[rows], np.ones(len(rows))),
+        [lambda p, rows: squared_error_average(p[:, rows].T, y[rows], np.ones(len(rows)))],
         losses_of,
     )
     expected = []
@@ -145,3 +147,31 @@ def test_the_mixture_of_least_log_loss_meets_its_optimality_conditions(rng) -> N
     assert gains[found.weights > 1e-9] == pytest.approx(1.0, abs=1e-5)
     sure = np.column_stack([np.full(9, 1e-300), np.ones(9)])
     assert log_loss_average(sure, np.ones(9)).weights == pytest.approx([0.0, 1.0])
+
+
+def test_a_logarithmic_pool_may_sharpen_what_models_agree_on(rng) -> None:
+    """Two halves of the evidence, each known to one model: the product has both."""
+    n = 1500
+    y = rng.integers(0, 2, n)
+    signs = np.where(y[:, None] == 1, 1.0, -1.0) + 1.5 * rng.normal(size=(n, 2))
+    guesses = {}
+    for m, odds in enumerate(signs.T * (2.0 / 1.5**2)):
+        p = 1.0 / (1.0 + np.exp(-odds))
+        guesses[f"m{m}"] = np.column_stack([1.0 - p, p])
+
+    def losses_of(p):
+        losses = -np.log(p[np.arange(n), y])
+        return CandidateLosses(np.arange(n), np.arange(n) % 5, np.ones(n), {"log_loss": losses})
+
+    found = average_candidates(
+        guesses,
+        np.arange(n) % 5,
+        [
+            lambda p, rows: log_loss_average(p[:, rows, y[rows]].T, np.ones(len(rows))),
+            lambda p, rows: logarithmic_pool(p[:, rows], y[rows], np.ones(len(rows))),
+        ],
+        losses_of,
+    )
+    assert found.average.pool == "logarithmic"
+    assert sum(found.weights.values()) == pytest.approx(2.0, abs=0.25)
+    assert str(found).startswith("logarithmic pool of m0")

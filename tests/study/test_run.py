@@ -226,7 +226,11 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
         assert names == {
             *("baseline", "linear", "ridge", "lasso", "bayes", "gp"),
             *("huber", "polynomial", "neighbors", "svr", "learned_metric", "additive"),
-            *("additive_pairs", "additive_poisson", "poisson"),  # whole numbers that are not negative
+            *(
+                "additive_pairs",
+                "additive_poisson",
+                "poisson",
+            ),  # whole numbers that are not negative
         }
     else:
         assert names == {

@@ -45,6 +45,7 @@ class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
     certificate_: Certificate
     classes_: NDArray[Any]
     extrapolates = extrapolates
+    _pool = "linear"
 
     @property
     def _of_classes(self) -> bool:
@@ -79,7 +80,12 @@ class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
             return nodes.regression(nodes.WeightedSum(means, weights), self, flat=True)
         parts = tuple(_every_class(one, self.classes_) for one in models)
         names = nodes.probability_names(self.classes_)
-        return nodes.by_probability(nodes.WeightedSum(parts, weights, names=names), self.classes_)
+        if self._pool == "linear":
+            p: nodes.Node = nodes.WeightedSum(parts, weights, names=names)
+        else:
+            logs = tuple(nodes.BoundedLog(one, averaging.LEAST_PROBABILITY) for one in parts)
+            p = nodes.Probabilities(nodes.WeightedSum(logs, weights), one=False, names=names)
+        return nodes.by_probability(p, self.classes_)
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> wrapped.LabeledRows:
         """Rows with labels or numbers, as the models take them."""
@@ -94,7 +100,7 @@ class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
     def _stacking(self, models: list[Any], rows: wrapped.LabeledRows, cv: Any) -> averaging.Average:
         """Weights of least loss out of fold; the models are those fitted to all rows."""
         if self._of_classes:
-            return stacked_classes(self._models(), rows, models[0].classes_, cv)
+            return stacked_classes(self._models(), rows, models[0].classes_, cv, self._pool)
         return stacked_numbers(self._models(), rows, cv)
 
     def _fitted_to_moments(self, moments: Moments) -> list[Any]:
@@ -104,15 +110,15 @@ class MixtureOfModels(MetaEstimatorMixin, BaseEstimator):
         """The mean of the predictions, Σₘ aₘ ŷₘ; or the most probable class."""
         check_is_fitted(self)
         if hasattr(self, "classes_"):
-            return self.classes_[mixed_probabilities(self, X).argmax(axis=1)]
+            return self.classes_[pooled_probabilities(self, X, self._pool).argmax(axis=1)]
         columns = np.stack([np.ravel(model.predict(X)) for model in self.estimators_], axis=1)
         return np.asarray(columns @ self.weights_)
 
     @available_if(lambda self: self._of_classes)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Σₘ aₘ pₘ for each class in ``classes_``."""
+        """The pool of the probabilities of each class in ``classes_``."""
         check_is_fitted(self)
-        return mixed_probabilities(self, X)
+        return pooled_probabilities(self, X, self._pool)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², or accuracy of classes."""
@@ -191,13 +197,10 @@ def _target_moments(model: Any) -> Floats | None:
     return np.append(w.sum(), w @ y**2)
 
 
-def mixed_probabilities(model: Any, X: Any) -> Floats:
-    """Σₘ aₘ pₘ for each class in ``classes_``."""
-    parts = (
-        weight * class_probabilities(estimator, X, model.classes_)
-        for weight, estimator in zip(model.weights_, model.estimators_, strict=True)
-    )
-    return np.asarray(sum(parts))
+def pooled_probabilities(model: Any, X: Any, pool: str) -> Floats:
+    """Σₘ aₘ pₘ for each class in ``classes_``, or in proportion to exp Σₘ aₘ log pₘ."""
+    parts = [class_probabilities(one, X, model.classes_) for one in model.estimators_]
+    return averaging.Average(model.weights_, np.nan, None, pool).of(np.stack(parts))
 
 
 def class_probabilities(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
@@ -217,24 +220,27 @@ def class_probabilities(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
 
 
 def stacked_classes(
-    models: list[Any], rows: wrapped.LabeledRows, classes: NDArray[Any], cv: Any
+    models: list[Any], rows: wrapped.LabeledRows, classes: NDArray[Any], cv: Any, pool: str
 ) -> averaging.Average:
-    """The mixture of least log loss out of fold."""
+    """The pool of least log loss out of fold."""
     used, codes = rows.positive_weight, codes_of(rows.y, classes)
     train_codes, copied = codes[used], lambda: rows.copies(used)
     folds = folds_of(cv, len(codes), rows=used, codes=train_codes, copied=copied)
 
-    def true_class(train: Any, test: Any) -> Floats:
+    def predict(train: Any, test: Any) -> Floats:
         parts = [rows.split(model, used[train], used[test]) for model in models]
-        columns = [
-            class_probabilities(wrapped.fit_wrapped(model, code), outside.x, classes)
-            for model, (code, outside) in zip(models, parts, strict=True)
-        ]
-        code = codes[used[test]]
-        return np.stack([p[np.arange(len(code)), code] for p in columns], axis=1)
+        return np.stack(
+            [
+                class_probabilities(wrapped.fit_wrapped(model, inside), outside.x, classes)
+                for model, (inside, outside) in zip(models, parts, strict=True)
+            ]
+        )
 
-    p = np.concatenate(folds.map(true_class))
-    return averaging.log_loss_average(p, _weights_of_tests(rows, used, folds)[1])
+    p = np.concatenate(folds.map(predict), axis=1)
+    tests, w = _weights_of_tests(rows, used, folds)
+    if pool == "logarithmic":
+        return averaging.logarithmic_pool(p, codes[tests], w)
+    return averaging.log_loss_average(p[:, np.arange(len(tests)), codes[tests]].T, w)
 
 
 def stacked_numbers(models: list[Any], rows: wrapped.LabeledRows, cv: Any) -> averaging.Average:
@@ -317,11 +323,17 @@ class StackedModels(MixtureOfModels):
         return self
 
 
-@describe_parameters
+#: How probabilities are averaged.
+POOLS = ("linear", "logarithmic")
+
+
+@declare_parameters
 class AveragedClassifier(ClassifierMixin, StackedModels):
     """Average of the probabilities of several classifiers, with weights learned out of fold.
 
-        p(x) = Σₘ aₘ pₘ(x),     a = argmin −Σ w log Σₘ aₘ pₘ(true class),     a ≥ 0, Σ a = 1
+        linear pool       p(x) = Σₘ aₘ pₘ(x),               a ≥ 0, Σ a = 1
+        logarithmic pool  p(x) ∝ exp Σₘ aₘ log pₘ(x),       a ≥ 0
+        a = argmin −Σ w log p(true class)
 
     Every fold is predicted by copies of the estimators fitted to the other folds; the weights
     minimize the log loss of these predictions, and the estimators are then fitted to all rows.
@@ -331,6 +343,9 @@ class AveragedClassifier(ClassifierMixin, StackedModels):
     estimators : list of classifiers
         Each with ``predict_proba``.
     cv : int, splitter or iterable of (train, test), default=5
+    pool : {"linear", "logarithmic"}, default="linear"
+        What is averaged: probabilities, or their logarithms, with weights whose sum may exceed one,
+        which sharpens what the classifiers agree on.
 
     Attributes
     ----------
@@ -349,7 +364,8 @@ class AveragedClassifier(ClassifierMixin, StackedModels):
 
     References
     ----------
-    D. H. Wolpert, Stacked generalization, Neural Networks 5, 1992.
+    - D. H. Wolpert, Stacked generalization, Neural Networks 5, 1992.
+    - C. Genest and J. V. Zidek, Combining probability distributions, Statistical Science 1, 1986.
 
     Examples
     --------
@@ -363,6 +379,16 @@ class AveragedClassifier(ClassifierMixin, StackedModels):
     """
 
     _of_classes = True  # type: ignore[assignment]
+
+    estimators: Any
+    _: KW_ONLY
+    cv: Any = 5
+    pool: str = "linear"
+
+    @property
+    def _pool(self) -> str:  # type: ignore[override]
+        check_option("pool", self.pool, POOLS)
+        return self.pool
 
 
 @describe_parameters

@@ -624,6 +624,18 @@ class Elementwise(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class BoundedLog(Node):
+    """Logarithms of entries, those below ``least`` taken as that."""
+
+    x: Node
+    least: float
+
+    def compute(self, of: Evaluation) -> Any:
+        """Finite where an entry is zero."""
+        return of(self.x).at_least(self.least).log()
+
+
+@dataclass(frozen=True, eq=False)
 class Piecewise(Node):
     """Constant pieces of a column, linear in between, constant beyond the first and the last."""
 

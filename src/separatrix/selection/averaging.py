@@ -1,23 +1,26 @@
-"""Weights of an average of models: non-negative, summing to one, from out-of-fold predictions.
+"""Weights of an average of models: non-negative, from out-of-fold predictions.
 
-    classes:  min over a of −Σ w log Σₘ aₘ pₘ(true class)      by projected Newton steps
-    numbers:  min over a of  Σ w (y − Σₘ aₘ ŷₘ)²               by non-negative least squares
+    linear pool of classes:       min over a of −Σ w log Σₘ aₘ pₘ(true class),        Σ a = 1
+    logarithmic pool of classes:  min over a of −Σ w log p(true class),   p ∝ exp Σₘ aₘ log pₘ
+    numbers:                      min over a of  Σ w (y − Σₘ aₘ ŷₘ)²,                 Σ a = 1
 
-Both are convex over the simplex, where f(a) − f* ≤ max over m of ⟨∇f(a), a − eₘ⟩ bounds what is
-left to gain. Without folds, models are weighted by their evidence, or by exp(−AICc/2), which stands
-for it (Akaike weights).
+All are convex: the first two are solved by projected Newton steps, the last by non-negative least
+squares. Over the simplex f(a) − f* ≤ max over m of ⟨∇f(a), a − eₘ⟩ bounds what is left to gain.
+Without folds, models are weighted by their evidence, or by exp(−AICc/2), which stands for it
+(Akaike weights).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
+from scipy.special import logsumexp, softmax
 
-from separatrix.arrays import Floats
+from separatrix.arrays import Floats, Ints
 from separatrix.messages import InputError
 from separatrix.selection.criteria import corrected_aic, fit_figures_of
 from separatrix.selection.folds import SMALLEST
@@ -27,44 +30,108 @@ from separatrix.selection.folds import SMALLEST
 class Average:
     """Weights by model, the objective (a mean over rows), and a bound on what is left to gain.
 
-    The bound is None of weights that are not meant to minimize anything.
+    The bound is None of weights that are not meant to minimize anything. ``pool`` says what is
+    averaged: predictions ("linear"), or logarithms of probabilities ("logarithmic").
     """
 
     weights: Floats
     value: float
     gap: float | None
+    pool: str = "linear"
+
+    def of(self, predictions: Floats) -> Floats:
+        """The average of predictions (models x rows …)."""
+        if self.pool == "linear":
+            return np.asarray(np.tensordot(self.weights, predictions, 1))
+        logs = np.log(np.maximum(predictions, LEAST_PROBABILITY))
+        return np.asarray(softmax(np.tensordot(self.weights, logs, 1), axis=1))
+
+
+#: What a probability counts for at least in a logarithmic pool: no model alone rules out a class.
+LEAST_PROBABILITY = 1e-6
+#: Relative gap at which weights are optimal.
+TOLERANCE = 1e-7
 
 
 def log_loss_average(probabilities: Floats, w: Floats) -> Average:
     """The mixture of least log loss; ``probabilities`` of the true class, rows x models.
 
-    Over a ≥ 0 alone, −Σ w log (p a) + Σ a has the same minimum, whose sum is one. Its Hessian is
-    H = Gᵀ diag(w) G with G = p / (p a), and H a = Gᵀ w: each step solves the quadratic model over
-    a ≥ 0, by non-negative least squares, and is halved until the objective falls.
+    Over a ≥ 0 alone, −Σ w log (p a) + Σ a has the same minimum, whose sum is one. Its gradient is
+    1 − Gᵀ w and its Hessian Gᵀ diag(w) G with G = p / (p a).
     """
     p, share = np.maximum(probabilities, SMALLEST), w / w.sum()
-    m = p.shape[1]
+
+    def loss(a: Floats) -> float:
+        return float(a.sum() - share @ np.log(np.maximum(p @ a, SMALLEST)))
+
+    def derivatives(a: Floats) -> tuple[Floats, Floats]:
+        ratio = p / (p @ a)[:, None]
+        return 1.0 - share @ ratio, ratio.T @ (share[:, None] * ratio)
+
+    a = _minimize(p.shape[1], loss, derivatives)
+    a /= a.sum()
+    gains = share @ (p / (p @ a)[:, None])
+    return Average(a, float(-share @ np.log(p @ a)), float(max(gains.max() - 1.0, 0.0)))
+
+
+def logarithmic_pool(probabilities: Floats, truth: Ints, w: Floats) -> Average:
+    """The logarithmic pool of least log loss; ``probabilities`` are models x rows x classes.
+
+    With d = log p − log p(true class) the loss of a row is log Σₖ exp ⟨a, dₖ⟩. Weights that sum to
+    more than one sharpen what the models agree on. The bound on what is left to gain is that among
+    weights of at most twice their sum, or two.
+    """
+    logs = np.log(np.maximum(probabilities, LEAST_PROBABILITY))
+    d = logs - logs[:, np.arange(len(truth)), truth][..., None]
+    share = w / w.sum()
+
+    def loss(a: Floats) -> float:
+        return float(share @ logsumexp(np.tensordot(a, d, 1), axis=1))
+
+    def derivatives(a: Floats) -> tuple[Floats, Floats]:
+        q = d * softmax(np.tensordot(a, d, 1), axis=1)
+        mean = q.sum(axis=2)
+        second = np.tensordot(q * share[:, None], d, ((1, 2), (1, 2)))
+        return mean @ share, second - (mean * share) @ mean.T
+
+    a = _minimize(len(d), loss, derivatives)
+    gap = _left_to_gain(a, derivatives(a)[0])
+    return Average(a, loss(a), gap, "logarithmic")
+
+
+def _left_to_gain(a: Floats, gradient: Floats) -> float:
+    """Largest ⟨∇f(a), a − b⟩ over b ≥ 0 whose sum is at most twice that of a, or two."""
+    most = 2.0 * max(float(a.sum()), 1.0)
+    return max(float(gradient @ a) + most * max(-float(gradient.min()), 0.0), 0.0)
+
+
+def _minimize(
+    m: int,
+    loss: Callable[[Floats], float],
+    derivatives: Callable[[Floats], tuple[Floats, Floats]],
+) -> Floats:
+    """The m weights of least loss among those that are not negative.
+
+    Each step solves the quadratic model g·s + ½ sᵀHs over a + s ≥ 0, by non-negative least squares,
+    and is halved until the loss falls.
+    """
     a = np.full(m, 1.0 / m)
     for _ in range(100):  # steps at most; a dozen are usual
-        ratio = p / (p @ a)[:, None]
-        gains = share @ ratio  # minus the gradient of the first term; its mean under a is 1
-        if gains.max() - 1.0 <= 1e-7:  # relative gap at which the weights are optimal
+        gradient, hessian = derivatives(a)
+        if _left_to_gain(a, gradient) <= TOLERANCE:
             break
-        hessian = ratio.T @ (share[:, None] * ratio)
         # models of equal predictions make it singular
-        hessian[np.diag_indices(m)] += 1e-12 * np.trace(hessian)
+        hessian[np.diag_indices(m)] += 1e-12 * max(np.trace(hessian), SMALLEST)
         factor = np.linalg.cholesky(hessian)
-        target = np.linalg.solve(factor, 2.0 * gains - 1.0)
+        target = np.linalg.solve(factor, hessian @ a - gradient)
         step = nnls(factor.T, target)[0] - a
-        value = a.sum() - share @ np.log(p @ a)
-        while (a + step).sum() - share @ np.log(np.maximum(p @ (a + step), SMALLEST)) > value:
+        value = loss(a)
+        while loss(a + step) > value:
             step *= 0.5
             if np.abs(step).max() < 1e-15:
                 break
         a = np.maximum(a + step, 0.0)
-        a /= a.sum()
-    gains = share @ (p / (p @ a)[:, None])
-    return Average(a, float(-share @ np.log(p @ a)), float(max(gains.max() - 1.0, 0.0)))
+    return a
 
 
 def squared_error_average(predictions: Floats, y: Floats, w: Floats) -> Average:

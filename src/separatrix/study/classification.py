@@ -19,7 +19,7 @@ from separatrix.probability.costs import Costs
 from separatrix.probability.reliability import expected_calibration_error
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import unit_weights
-from separatrix.selection.averaging import Average, log_loss_average
+from separatrix.selection.averaging import Average, log_loss_average, logarithmic_pool
 from separatrix.selection.folds import stratified_labels
 from separatrix.study import class_scores, inferred, result
 from separatrix.study.candidates import BASELINE, Candidate
@@ -107,9 +107,13 @@ class ClassificationSelection(ModelSelection):
             )
         return CandidateLosses(out_of_fold.rows, out_of_fold.fold, out_of_fold.w, values)
 
-    def weigh(self, out_of_fold: OutOfFold, stacked: Floats, rows: Ints) -> Average:
-        """The weights of least log loss."""
-        return log_loss_average(stacked[:, rows, out_of_fold.truth[rows]].T, out_of_fold.w[rows])
+    def weigh(self, out_of_fold: OutOfFold) -> Sequence[Callable[[Floats, Ints], Average]]:
+        """The weights of least log loss, of a linear and of a logarithmic pool."""
+        truth, w = out_of_fold.truth, out_of_fold.w
+        return [
+            lambda known, rows: log_loss_average(known[:, rows, truth[rows]].T, w[rows]),
+            lambda known, rows: logarithmic_pool(known[:, rows], truth[rows], w[rows]),
+        ]
 
     def fitted(self, compared: ComparedRows, name: str) -> tuple[Any, Any]:
         """A candidate fitted to all folds, and the same with its calibration."""
@@ -117,9 +121,9 @@ class ClassificationSelection(ModelSelection):
         core = compared.design.folds.fit(candidate, predictions.tuning)
         return core, with_calibration(candidate, core, predictions)
 
-    def average(self, models: Sequence[Any], folds: int) -> AveragedClassifier:
+    def average(self, models: Sequence[Any], folds: int, pool: str) -> AveragedClassifier:
         """An unfitted average of models."""
-        return AveragedClassifier(models, cv=folds)
+        return AveragedClassifier(models, cv=folds, pool=pool)
 
     def complete(self, winner: Winner, name: str) -> Winner:
         """The model with costs: those given, or those that suit the metric."""

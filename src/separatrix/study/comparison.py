@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -278,6 +278,7 @@ class RowComparison(Comparison):
 # An average of the candidates, by their out-of-fold predictions.
 #
 #     Σₘ aₘ ŷₘ,   a ≥ 0, Σ a = 1:     equal weights of those as good as the best, or least loss
+#     ∝ exp Σₘ aₘ log pₘ,   a ≥ 0:    of classes, least loss
 #
 # What judges a fold comes from the others: the weights, and as well the best candidate beside which
 # the average is judged. The least of many losses is smaller than what its candidate has elsewhere.
@@ -328,7 +329,8 @@ class AveragedCandidates:
         parts = ", ".join(
             f"{display_name(name)} {weight:.2f}" for name, weight in self.weights.items()
         )
-        return f"{parts} (gain on choosing the best model without each fold: {self._gain})"
+        kind = "" if self.average.pool == "linear" else f"{self.average.pool} pool of "
+        return f"{kind}{parts} (gain on choosing the best model without each fold: {self._gain})"
 
     @property
     def _gain(self) -> str:
@@ -338,13 +340,13 @@ class AveragedCandidates:
 def average_candidates(
     predictions: Mapping[str, Floats],
     fold: Ints,
-    weigh: Callable[[Floats, Ints], Average],
+    weigh: Sequence[Callable[[Floats, Ints], Average]],
     losses_of: Callable[[Floats], CandidateLosses],
 ) -> AveragedCandidates:
     """Average predictions of the same rows, one array by candidate.
 
-    ``weigh(stacked, rows)`` finds weights of least loss from some of the rows; ``losses_of`` gives
-    the losses of predictions, of which the first metric decides.
+    Each of ``weigh`` finds weights of least loss from predictions and some of the rows;
+    ``losses_of`` gives the losses of predictions, of which the first metric decides.
     """
     names, stacked = list(predictions), np.stack(list(predictions.values()))
     scored = [losses_of(p) for p in stacked]
@@ -355,13 +357,13 @@ def average_candidates(
         means = w[rows] @ losses[rows]
         return Average((np.arange(len(names)) == means.argmin()).astype(float), np.nan, None)
 
-    def least(rows: Ints) -> Average:
+    def least(rule: Callable[[Floats, Ints], Average], rows: Ints) -> Average:
         means = w[rows] @ losses[rows]
         near = means <= FAR_WORSE * means.min()
-        found = weigh(stacked[near], rows)
+        found = rule(stacked[near], rows)
         weights = np.zeros(len(names))
         weights[near] = found.weights
-        return Average(weights, found.value, found.gap)
+        return replace(found, weights=weights)
 
     def equal(rows: Ints) -> Average:
         return equal_average(losses[rows], w[rows])
@@ -370,23 +372,21 @@ def average_candidates(
         mixed = np.empty_like(stacked[0])
         for number in np.unique(fold):
             inside = fold == number
-            mixed[inside] = np.tensordot(
-                rule(np.flatnonzero(~inside)).weights, stacked[:, inside], 1
-            )
+            mixed[inside] = rule(np.flatnonzero(~inside)).of(stacked[:, inside])
         return mixed, losses_of(mixed)
 
     single = next(iter(judge(best)[1].by_metric.values()))
     found = []
-    for rule in (equal, least):
+    for rule in (equal, *(partial(least, rule) for rule in weigh)):
         mixed, mixed_losses = judge(rule)
         whole = rule(np.arange(len(fold)))
         keep = whole.weights >= MIN_WEIGHT
         share = np.where(keep, whole.weights, 0.0)
-        share = share / share.sum()
+        share *= whole.weights.sum() / share.sum()
         values = next(iter(mixed_losses.by_metric.values()))
         found.append(
             AveragedCandidates(
-                Average(share[keep], whole.value, whole.gap),
+                replace(whole, weights=share[keep]),
                 {name: float(a) for name, a in zip(names, share, strict=True) if a > 0},
                 mixed,
                 mixed_losses,

@@ -7,7 +7,7 @@ What differs between regression and classification is a :class:`ModelSelection`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -101,15 +101,15 @@ class ModelSelection:
         """Losses of predictions by both metrics."""
         raise NotImplementedError
 
-    def weigh(self, out_of_fold: OutOfFold, stacked: Floats, rows: Ints) -> Average:
-        """Weights of least loss, of predictions of the same rows (candidates x rows …)."""
+    def weigh(self, out_of_fold: OutOfFold) -> Sequence[Callable[[Floats, Ints], Average]]:
+        """Ways to find weights of least loss, from predictions (candidates x rows …) and rows."""
         raise NotImplementedError
 
     def fitted(self, compared: ComparedRows, name: str) -> tuple[Any, Any]:
         """A candidate fitted to all folds: the estimator, and the model that predicts."""
         raise NotImplementedError
 
-    def average(self, models: Sequence[Any], folds: int) -> Any:
+    def average(self, models: Sequence[Any], folds: int, pool: str) -> Any:
         """An unfitted average of models."""
         raise NotImplementedError
 
@@ -161,7 +161,9 @@ class ModelSelection:
             models, warned = with_warnings(
                 lambda: [self.fitted(compared, other)[1] for other in averaged.weights]
             )
-            blank = self.average([clone(model) for model in models], design.folds.k)
+            blank = self.average(
+                [clone(model) for model in models], design.folds.k, averaged.average.pool
+            )
             model = blank.from_fitted(models, averaged.average)
             first = compared.predictions[chosen.choice.best].at(averaged.losses.rows)
             prediction = replace(
@@ -283,7 +285,7 @@ class ComparedRows:
         return average_candidates(
             values,
             first.fold,
-            lambda stacked, some: self.selection.weigh(first, stacked, some),
+            self.selection.weigh(first),
             lambda mixed: self.selection.losses(first.with_values(mixed)),
         )
 

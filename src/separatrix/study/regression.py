@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,11 +93,10 @@ class RegressionSelection(ModelSelection):
         }
         return CandidateLosses(out_of_fold.rows, out_of_fold.fold, out_of_fold.w, values)
 
-    def weigh(self, out_of_fold: OutOfFold, stacked: Floats, rows: Ints) -> Average:
+    def weigh(self, out_of_fold: OutOfFold) -> Sequence[Callable[[Floats, Ints], Average]]:
         """The weights of least squared error."""
-        return squared_error_average(
-            stacked[:, rows].T, out_of_fold.truth[rows], out_of_fold.w[rows]
-        )
+        y, w = out_of_fold.truth, out_of_fold.w
+        return [lambda known, rows: squared_error_average(known[:, rows].T, y[rows], w[rows])]
 
     def fitted(self, compared: ComparedRows, name: str) -> tuple[Any, Any]:
         """A penalty is tuned on the folds of the comparison; the others get the rows.
@@ -111,7 +110,7 @@ class RegressionSelection(ModelSelection):
             model = compared.design.folds.fit(candidate, tuning)
         return model, model
 
-    def average(self, models: Sequence[Any], folds: int) -> AveragedRegressor:
+    def average(self, models: Sequence[Any], folds: int, pool: str) -> AveragedRegressor:  # noqa: ARG002
         """An unfitted average of models."""
         return AveragedRegressor(models, cv=folds)
 
