@@ -107,7 +107,7 @@ def test_the_documents_name_files_that_exist(page: str) -> None:
     assert not absent
 
 
-def test_where_to_change_what_is_told_in_thirty_rows() -> None:
+def test_what_to_change_where_has_thirty_rows_at_most() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     table = page.partition("| to change … | open |")[2].partition("\n\n")[0]
     assert 10 < table.count("\n|") - 1 <= 30
