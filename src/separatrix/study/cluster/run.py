@@ -152,12 +152,8 @@ def run_clusters(
     table = rows.read()
     refuse_size(chosen, len(table))
     most = Effort().columns(len(table), 0)
-    table = pool_rare_levels(
-        table,
-        most,
-        f"{len(table):,} rows are compared in at most {most:,} columns",
-        "grouping its levels before",
-    )
+    what = f"{len(table):,} rows are compared in at most {most:,} columns"
+    table = pool_rare_levels(table, most, what, "grouping its levels before")
     design = cluster_design(table, chosen, standardize=standardize)
     chosen = replace(chosen, categories=design.categories)
     rng = np.random.default_rng(seed)
