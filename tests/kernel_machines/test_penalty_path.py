@@ -59,3 +59,11 @@ def test_noise_is_not_predicted() -> None:
         p = tuning.predictions[np.arange(60), y[tuning.rows]]
         excess.append(float(-np.log(p).mean() - np.log(2.0)))
     assert np.mean(excess) > -2.0 * np.std(excess) / np.sqrt(len(excess))
+
+
+def test_more_rows_than_memory_holds_pairs_of_are_refused_at_once() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(200_000, 2))
+    with pytest.raises(sx.InputError, match="200,000 rows") as refusal:
+        sx.LogisticRecursiveFeatureMachine().fit(x, x[:, 0] > 0.0)
+    assert "RecursiveFeatureMachineClassifier" in str(refusal.value)

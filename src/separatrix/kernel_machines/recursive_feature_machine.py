@@ -69,7 +69,7 @@ from separatrix.rows.schema import Encoding, identity, to_array
 from separatrix.selection.folds import CV, Folds, folds_of
 from separatrix.selection.tuning import Tuning, TuningData, require_classes
 from separatrix.statistics.moments import prepare
-from separatrix.threads import on_one_blas_thread, parallel_map
+from separatrix.threads import on_one_blas_thread, parallel_map, physical_memory
 
 #: Rows up to which the fit is exact: K in double precision is then at most 800 megabytes, twice.
 EXACT = 10_000
@@ -912,6 +912,16 @@ class LogisticRecursiveFeatureMachine(LearnedMetricClassifier):
     @property
     def _alphas(self) -> tuple[float, ...]:
         return PENALTIES if self.alpha is None else (float(self.alpha),)
+
+    def _fit_rows(self, rows: DistinctRows, tuning: Tuning | None = None) -> None:
+        n = len(rows.w)
+        # K, its lower half, a weighted copy and its factor
+        if 4 * 8.0 * n**2 > physical_memory():
+            raise InputError(
+                f"The kernel values of {n:,} rows with each other do not fit into memory.",
+                remedy="Use RecursiveFeatureMachineClassifier, which takes some rows as centers.",
+            )
+        super()._fit_rows(rows, tuning)
 
     def _choices(self) -> dict[str, Any]:
         """What ridge regressions compare: all of their penalties."""
