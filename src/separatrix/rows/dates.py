@@ -25,11 +25,6 @@ MONTHS = (
 #: The parts with names; those without are numbers.
 NAMES = {"weekday": WEEKDAYS, "month": MONTHS}
 PARTS = ("weekday", "month", "year", "hour")
-#: Rows for each value of a part, on average, from which it is worth columns of its own.
-ROWS_A_VALUE = 10
-#: Days of the month that dates fall on, from which weekdays mean anything: dates that stand for
-#: months or quarters fall on the first or the last.
-DAYS_OF_A_MONTH = 5
 
 
 def part_values(days: Floats, part: str) -> Ints:
@@ -102,9 +97,12 @@ def _parts(column: Column, days: Floats) -> list[str]:
         if part == "hour" and column.display != "datetime":
             continue
         count = len(np.unique(part_values(days, part)))
-        if part == "weekday" and _days_of_the_month(days) < DAYS_OF_A_MONTH:
+        # Dates that stand for months or quarters fall on their first day or the last: on fewer days
+        # of the month than this, weekdays mean nothing.
+        if part == "weekday" and _days_of_the_month(days) < 5:
             continue
-        if count > 1 and len(days) >= ROWS_A_VALUE * count:
+        # Rows for each value, on average, from which it is worth a column of its own.
+        if count > 1 and len(days) >= 10 * count:
             found.append(part)
     return found
 

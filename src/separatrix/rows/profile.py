@@ -179,12 +179,6 @@ def _column(matrix: Matrix, j: int) -> Floats:
 # What rows show of themselves.
 
 
-#: Rows that a preview describes at most: it is to take no time.
-PREVIEWED_ROWS = 10_000
-#: Levels that a preview names.
-PREVIEWED_LEVELS = 4
-
-
 def preview(rows: Rows) -> list[Item]:
     """The columns with their kinds and, of rows in memory, missing values, ranges and levels."""
     schema = rows.schema
@@ -194,8 +188,9 @@ def preview(rows: Rows) -> list[Item]:
         lines = [(c.name, c.display or str(c.kind), _levels(c.levels)) for c in _all(schema)]
         grid = Grid(("column", "kind", "levels"), lines, frozenset({0, 1, 2}))
         return [Heading(f"A table of {columns}{targets}, read block by block"), grid, *_notes(rows)]
-    some = len(rows) > PREVIEWED_ROWS
-    seen = rows.take(slice(0, PREVIEWED_ROWS)) if some else rows
+    most = 10_000  # rows that are described: a preview is to take no time
+    some = len(rows) > most
+    seen = rows.take(slice(0, most)) if some else rows
     # Wide tables show their first and last columns, and are not described for that.
     described = {c.name: c for c in profile(seen)} if len(_all(schema)) <= MOST_LINES else {}
     described_lines = []
@@ -211,7 +206,7 @@ def preview(rows: Rows) -> list[Item]:
             ("column", "kind", "missing", "values"),
             described_lines,
             frozenset({0, 1, 3}),
-            caption=f"Of the first {PREVIEWED_ROWS:,} rows." if some else "",
+            caption=f"Of the first {most:,} rows." if some else "",
         ),
         *_notes(rows),
     ]
@@ -226,8 +221,9 @@ def _notes(rows: Rows) -> list[Item]:
 
 
 def _levels(levels: Sequence[str]) -> str:
-    more = len(levels) - PREVIEWED_LEVELS
-    return ", ".join(levels[:PREVIEWED_LEVELS]) + (f" and {more:,} more" if more > 0 else "")
+    named = levels[:4]
+    more = len(levels) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _values(column: ColumnProfile | None) -> str:

@@ -63,12 +63,6 @@ from separatrix.svm.squared import SquaredHingeLoss
 # regression and the linear SVM take further passes, shared by all penalties and folds.
 
 
-#: Work of a path over a stream, in multiples of what is allowed in memory; typical passes.
-STREAM_FACTOR, TYPICAL_PASSES = 100.0, 6
-#: Largest derivative, per unit weight, of a linear SVM that counts as solved.
-KKT_TOLERANCE = 1e-5
-
-
 @dataclass(frozen=True)
 class FoldFits:
     """A candidate with its model of each fold, fitted to all others, and how to fit the whole."""
@@ -189,7 +183,9 @@ def path_points(data: ClassData, work: float) -> list[float]:
     """Values of C: all, or as many as the work allows."""
     scores = 1 if len(data.targets) == 2 else len(data.targets)
     each = data.total.count * len(data.folds) * (data.design.d + 1.0) * scores
-    most = int(STREAM_FACTOR * work / (4 * TYPICAL_PASSES * each))
+    # A path over a stream may do a hundred times the work of one in memory; its points take three
+    # passes at most, as a rule, of four products with each row.
+    most = int(100.0 * work / (4 * 3 * each))
     return list(thin(np.array(CS), max(1, most))) if most < len(CS) else list(CS)
 
 
@@ -412,7 +408,7 @@ def _linear_svc(
         "No hyperplane has a smaller sum of ½‖w‖² and C times the squared slacks",
         primal=C * descent.value,
         kkt=descent.residual,
-        tolerance=KKT_TOLERANCE,
+        tolerance=1e-5,  # the largest derivative, per unit weight
         statistic="gradients of all rows",
         promised=("kkt",),
     )
@@ -553,8 +549,8 @@ def work_of_passes(compared: Sequence[Candidate]) -> list[float]:
     the chosen model, and the test part.
     """
     by_passes = any(candidate.stream == "passes" for candidate in compared)
-    descents, fit = ([4.0, 3.0], [1.0]) if by_passes else ([], [])
-    return [4.0, *descents, 2.0 + len(compared), *fit, 2.0]
+    descents, fit = ([5.0, 5.0], [1.0]) if by_passes else ([], [])
+    return [4.0, *descents, 1.8 * len(compared), *fit, 2.0]
 
 
 class CountedRows(Rows):
