@@ -83,6 +83,7 @@ DUCKDB = (
     PAIRS
     + """
 import duckdb
+duckdb.sql("SET enable_progress_bar = false")  # it is drawn on standard output
 sums = ", ".join(f"sum({a}::DOUBLE * {b}::DOUBLE)" for a, b in pairs)
 duckdb.sql(f"SELECT count(*), {sums} FROM 'rows-*.parquet'").fetchall()
 print(json.dumps({"messages": []}))
