@@ -93,7 +93,7 @@ spark: $(VENV)/tools
 	$(PIP) install-jdk
 	@test -n "$$JAVA_HOME" || command -v java >/dev/null || $(BIN)/python -c 'import jdk; print("Java:", jdk.install("17", jre=True))'
 	JAVA_HOME=$${JAVA_HOME:-$$(command -v java >/dev/null || ls -d $$HOME/.jre/*17* | tail -1)} \
-	  $(BIN)/python -m pytest -q tests/rows/test_spark.py
+	  $(BIN)/python -m pytest -q tests/rows/test_spark.py tests/rows/test_equal_answers.py -k spark
 
 # What would be published: built, installed in an environment of its own, checked and tried there.
 # Python may be named, as in `make release VERSION=3.13`.
