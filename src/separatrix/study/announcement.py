@@ -16,8 +16,6 @@ from typing import Any
 from separatrix.notebook import Details, as_html
 from separatrix.study.progress import Listener
 
-#: Seconds below which a line that stays is not worth writing.
-PATIENCE = 1.0
 #: Letters of the bar on a terminal.
 BAR = 20
 
@@ -56,7 +54,8 @@ class Announcement(Listener):
             self._cell.update("" if over else _bar(stage, share))
         elif sys.stderr.isatty():
             self._write_over("" if over else f"{'━' * round(BAR * share):<{BAR}} {stage}")
-        elif not over and self._clock() - self._last_line >= PATIENCE:
+        # Seconds below which a line that stays is not worth writing.
+        elif not over and self._clock() - self._last_line >= 1.0:
             self._last_line = self._clock()
             print(f"[{n_done + 1}/{total}] {stage}", file=sys.stderr, flush=True)
 

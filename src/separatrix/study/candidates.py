@@ -20,9 +20,6 @@ BASELINE = "baseline"
 ABBREVIATIONS = {"gp", "lda", "qda", "rda", "svm", "svr"}
 #: The beginning of the name of a model of the logarithm of the target.
 LOG = "log_"
-#: Skewness from which a target is also tried in logarithms: that of the exponential distribution
-#: is 2, that of a normal one 0; below 1 logarithms hardly change the order of errors.
-SKEWED = 1.0
 
 
 @dataclass(frozen=True)
@@ -243,7 +240,9 @@ def logarithm_offset(y: Floats, w: Floats) -> float | None:
     if not len(y) or not (y + offset > 0.0).all():
         return None
     skewness = abs(_skewness(y))
-    return offset if skewness > max(SKEWED, abs(_skewness(np.log(y + offset)))) else None
+    # Skewness from which a target is also tried in logarithms: that of the exponential distribution
+    # is 2, that of a normal one 0; below 1 logarithms hardly change the order of errors.
+    return offset if skewness > max(1.0, abs(_skewness(np.log(y + offset)))) else None
 
 
 def _skewness(values: Floats) -> float:

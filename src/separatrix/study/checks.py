@@ -24,8 +24,6 @@ from separatrix.study.result import Predictions
 #: What becomes of copies.
 #: Rows of a large table that are looked at first; only what shows there is checked on all rows.
 SAMPLE = 5_000
-#: Numbers among the first rows in which groups and series are looked for.
-FIRST_NUMBERS = 4_000_000
 
 
 def check_table(table: InMemory) -> list[str]:
@@ -130,7 +128,8 @@ def _dependent(table: InMemory, leaks: Container[str]) -> list[Suspicion]:
     """Groups or a series, where the table was not split by one already."""
     if table.keys.groups is not None or table.keys.times is not None:
         return []
-    first = FIRST_NUMBERS // max(1, len(table.block.terms))
+    # Numbers among the first rows in which groups and series are looked for.
+    first = 4_000_000 // max(1, len(table.block.terms))
     table = table.take(slice(0, first)) if len(table) > first else table
     columns = [c for c in columns_of(table) if c.name not in leaks]
     target = _target(table)
@@ -284,8 +283,6 @@ CERTAIN, LIKELY = 0.95, 0.8
 SIMILAR, MOST = 0.8, 0.5
 #: Columns tried as groups, and compared within them, at most.
 TRIED, COMPARED = 10, 20
-#: Squared differences of neighbors against those of any two: less is a smooth function.
-ROUGH = 0.5
 #: Correlation of the target with that of the row before, from which rows are a series.
 SERIAL = 0.7
 #: Names of columns of times.
@@ -389,7 +386,8 @@ def _smooth(column: ColumnValues, y: Floats) -> bool:
     n = np.bincount(column.values)
     means = (np.bincount(column.values, y) / np.maximum(n, 1))[n > 0]
     spread = float(means.var(ddof=1))
-    return not spread or float((np.diff(means) ** 2).mean()) / (2 * spread) < ROUGH
+    # Squared differences of neighbors against those of any two: less is a smooth function.
+    return not spread or float((np.diff(means) ** 2).mean()) / (2 * spread) < 0.5
 
 
 def _similar(column: ColumnValues, columns: Sequence[ColumnValues]) -> bool:
@@ -496,15 +494,7 @@ def _order_text(target: Target, r: float) -> str:
 
 #: Fewer rows show nothing.
 MIN_LEAKAGE_ROWS = 20
-#: 1 − r² up to which a target is a linear function of a column, up to rounding of its digits.
-ROUNDING = 1e-4
 EXACT = 1e-9
-#: Distinct numbers of a target that is a monotone function of a column by more than chance.
-MIN_DISTINCT = 6
-#: Columns of which a linear combination is looked for, at most.
-MAX_COMBINED = 300
-#: The part of a class that a coded copy may miss.
-MISSES = 0.01
 #: Classes that are shown.
 SHOWN = 4
 
@@ -523,7 +513,8 @@ def tells_number(column: ColumnValues, y: Floats, target: str) -> str | None:
     if column.numbers is None:
         return _by_level(column.values[present], y, target)
     x = column.numbers[present]
-    if len(np.unique(y)) < MIN_DISTINCT:
+    # Distinct numbers of a target that is a monotone function of a column by more than chance.
+    if len(np.unique(y)) < 6:
         return None
     return _linear(x, y, column.name, target) or _monotone_map(x, y, column.name, target)
 
@@ -535,7 +526,8 @@ def _linear(x: Floats, y: Floats, name: str, target: str) -> str | None:
         return None
     slope = sxy / sxx
     unexplained = float(((dy - slope * dx) ** 2).sum()) / syy
-    if not unexplained <= ROUNDING:
+    # 1 − r² up to which a target is a linear function of a column, up to rounding of its digits.
+    if not unexplained <= 1e-4:
         return None
     shift = _shift(float(y.mean() - slope * x.mean()), y)
     equals = "=" if unexplained <= EXACT else "≈"
@@ -570,7 +562,8 @@ def _by_level(values: Ints, y: Floats, target: str) -> str | None:
 def combination(columns: Sequence[ColumnValues], y: Floats, target: str) -> str | None:
     """How several numeric columns add up to a number; None if they do not."""
     used = [c for c in columns if c.numbers is not None and not c.missing.any()]
-    if len(used) < 2 or len(y) < max(MIN_LEAKAGE_ROWS, 3 * len(used)) or len(used) > MAX_COMBINED:
+    # Columns of which a linear combination is looked for, at most.
+    if len(used) < 2 or len(y) < max(MIN_LEAKAGE_ROWS, 3 * len(used)) or len(used) > 300:
         return None
     x = np.column_stack([c.numbers for c in used if c.numbers is not None])
     center, scale = x.mean(axis=0), x.std(axis=0)
@@ -622,7 +615,8 @@ def _find_coding(column: ColumnValues, classes: Ints, names: NDArray[np.str_]) -
     right = tells_class(column.values, classes)
     n = np.bincount(classes, minlength=len(names))
     misses = np.bincount(classes[~right], minlength=len(names))
-    if (misses > MISSES * n).any() or (n > 0).sum() < 2:
+    # The part of a class that a coded copy may miss.
+    if (misses > 0.01 * n).any() or (n > 0).sum() < 2:
         return None
     table = counts(column.values, classes)
     at = [v for v in range(len(table)) if table[v].any()]
@@ -668,11 +662,6 @@ def name_columns(found: Iterable[tuple[str, str]], target: str) -> list[str]:
 # Rare classes: said before models are fitted, and a warning where the chosen one finds none.
 
 
-#: A class with fewer rows than this part of all is rare.
-RARE = 0.01
-#: A class that is not found is a warning up to this part of the rows, from so many test rows on.
-SMALL, MIN_FOUND = 0.1, 3
-
 REMEDY = (
     "State what a miss costs (`costs`), which moves the threshold, or choose by "
     "`metric='balanced_error'`, to which all classes count alike."
@@ -683,7 +672,8 @@ def about_rare(truth: NDArray[Any]) -> list[str]:
     """A message on the rarest class, where it is rare."""
     names, n = np.unique(truth, return_counts=True)
     least = int(n.argmin())
-    if len(names) < 2 or n[least] >= RARE * len(truth):
+    # A class with fewer rows than this part of all is rare.
+    if len(names) < 2 or n[least] >= 0.01 * len(truth):
         return []
     return [
         f"Class {str(names[least])!r} is rare: {n[least]} of {len(truth)} rows, 1 in "
@@ -700,7 +690,9 @@ def _warn_missed(truth: NDArray[Any], predicted: NDArray[Any], classes: Sequence
     for name in classes:
         is_class = truth == name
         m = int(is_class.sum())
-        if MIN_FOUND <= m <= SMALL * len(truth) and not (predicted[is_class] == name).any():
+        # A class that is not found is a warning up to this part of the rows, from so many test rows
+        # on.
+        if 3 <= m <= 0.1 * len(truth) and not (predicted[is_class] == name).any():
             warn(
                 "SEP012",
                 f"none of the {m} test rows of class {str(name)!r} was found ({m} of "

@@ -173,8 +173,6 @@ class NumericColumns:
 
 
 LEVEL = 0.05
-#: An even selection of so many rows of a class is tested: with more, every hypothesis is rejected.
-MAX_ROWS = 5_000
 MAX_COLUMNS, MAX_CLASSES = 50, 30
 
 
@@ -188,7 +186,9 @@ def covariance_tests(folds: RowFolds, classes: NDArray[Any]) -> CovarianceTests 
     x, names, truth = numeric_rows(folds)
     if not 0 < len(names) <= MAX_COLUMNS:
         return None
-    parts = {str(c): x[thin(np.flatnonzero(truth == c), MAX_ROWS)] for c in classes}
+    # An even selection of so many rows of a class is tested: with more, every hypothesis is
+    # rejected.
+    parts = {str(c): x[thin(np.flatnonzero(truth == c), 5_000)] for c in classes}
     normal: dict[str, MardiaTest] = {}
     not_tested: dict[str, str] = {}
     for name, rows in parts.items():

@@ -259,16 +259,6 @@ def by_fold(out_of_fold: OutOfFold, folds: RowFolds) -> tuple[result.Predictions
 
 #: Calibrations of two classes and of more; the first is that of models without probabilities.
 OF_TWO, OF_MANY = ("platt", "isotonic"), (calibrations.JOINT, "platt", "isotonic")
-#: One calibration a class: for more classes than this none is tried.
-MAX_CLASSES = 100
-#: Rows that a calibration is fitted to, at most: so many, or so many for each class.
-MAX_ROWS, ROWS_PER_CLASS = 5_000, 200
-#: Parts of a single fold that calibrate one another.
-PARTS = 3
-#: An isotonic curve for each of more classes than this takes long and overfits.
-MAX_ISOTONIC = 10
-#: With fewer rows an isotonic curve is sure of what a few of them say.
-MIN_ISOTONIC_ROWS = 1_000
 
 
 def calibrate(candidate: Candidate, out_of_fold: OutOfFold) -> OutOfFold:
@@ -341,7 +331,9 @@ def check_calibration(
 def methods_for(k: int, n: int) -> tuple[str, ...]:
     """Methods for k classes and n rows; the isotonic curve comes last."""
     known = OF_TWO if k == 2 else OF_MANY
-    return known if k <= MAX_ISOTONIC and n >= MIN_ISOTONIC_ROWS else known[:-1]
+    # An isotonic curve for each of more classes than this takes long and overfits.
+    # With fewer rows an isotonic curve is sure of what a few of them say.
+    return known if k <= 10 and n >= 1_000 else known[:-1]
 
 
 def with_calibration(candidate: Candidate, model: Any, out_of_fold: OutOfFold) -> Any:
@@ -379,7 +371,8 @@ def fitted_map(out_of_fold: OutOfFold, method: str, rows: Ints) -> CalibrationMa
     k = len(out_of_fold.classes)
     _refuse_many(out_of_fold)
     assert out_of_fold.scores is not None
-    some = thin(rows, max(MAX_ROWS, ROWS_PER_CLASS * k))
+    # Rows that a calibration is fitted to, at most: so many, or so many for each class.
+    some = thin(rows, max(5_000, 200 * k))
     scores, truth, w = out_of_fold.scores[some], out_of_fold.truth[some], out_of_fold.w[some]
     _refuse_absent(truth[w > 0], out_of_fold.classes)
     if method == calibrations.JOINT:
@@ -393,7 +386,8 @@ def fitted_map(out_of_fold: OutOfFold, method: str, rows: Ints) -> CalibrationMa
 
 
 def _refuse_many(out_of_fold: OutOfFold) -> None:
-    if len(out_of_fold.classes) > MAX_CLASSES:
+    # One calibration a class: for more classes than this none is tried.
+    if len(out_of_fold.classes) > 100:
         raise InputError(
             f"{len(out_of_fold.classes)} classes are too many to calibrate one by one."
         )
@@ -417,7 +411,8 @@ def _calibration_folds(out_of_fold: OutOfFold) -> Ints:
     """The folds of the comparison; parts of the only one where a single fold was predicted."""
     if len(out_of_fold.folds) > 1:
         return out_of_fold.fold
-    return stratified_labels(out_of_fold.truth, PARTS)
+    # Parts of a single fold that calibrate one another.
+    return stratified_labels(out_of_fold.truth, 3)
 
 
 def _joint_scores(scores: Floats, odds: bool) -> Floats:

@@ -42,9 +42,6 @@ from separatrix.study.options import (
 from separatrix.study.progress import Step
 from separatrix.study.result import Choice, CrossValidatedScore, Difference, Entry, LearningCurve
 
-#: A candidate is clearly worse than the best by so many standard errors and such a share: it cannot
-#: win, and the rows that it was scored on do not limit the comparison of the others.
-CLEARLY, CLEAR_SHARE = 4.0, 0.2
 AVERAGE, AVERAGE_LABEL = "average", "weighted average"
 
 
@@ -200,10 +197,12 @@ class RowComparison(Comparison):
             for v in [loss.by_metric[self.metric]]
         }
         least, spread = min(losses.values())
+        # A candidate is clearly worse than the best by so many standard errors and such a share: it
+        # cannot win, and the rows that it was scored on do not limit the comparison of the others.
         near = [
             defined[name].rows
             for name, (mean, error) in losses.items()
-            if mean - least <= max(CLEARLY * np.hypot(error, spread), CLEAR_SHARE * abs(least))
+            if mean - least <= max(4.0 * np.hypot(error, spread), 0.2 * abs(least))
         ]
         return reduce(np.intersect1d, [*near, known[BASELINE].rows])
 
@@ -284,15 +283,6 @@ class RowComparison(Comparison):
 # the average is judged. The least of many losses is smaller than what its candidate has elsewhere.
 
 
-#: Candidates with less weight are not worth a fit of their own.
-MIN_WEIGHT = 0.01
-#: Share of the loss that an average must save: for less, one model is easier to keep than several.
-LEAST_GAIN = 0.005
-#: Candidates with more than so many times the loss of the best have no part in weights of least
-#: loss: their few large errors would decide them, fold by fold.
-FAR_WORSE = 2.0
-
-
 @dataclass(frozen=True)
 class AveragedCandidates:
     """Weights by name, out-of-fold predictions of the average, and what it gains.
@@ -314,7 +304,9 @@ class AveragedCandidates:
     @property
     def helps(self) -> bool:
         """Whether the average is better than the choice of one, and worth several models."""
-        return len(self.weights) > 1 and self.gain.mean > LEAST_GAIN * abs(self.loss)
+        # Share of the loss that an average must save: for less, one model is easier to keep than
+        # several.
+        return len(self.weights) > 1 and self.gain.mean > 0.005 * abs(self.loss)
 
     def chosen(self, choice: Choice) -> Choice:
         """The choice of the average instead of a candidate."""
@@ -359,7 +351,9 @@ def average_candidates(
 
     def least(rule: Callable[[Floats, Ints], Average], rows: Ints) -> Average:
         means = w[rows] @ losses[rows]
-        near = means <= FAR_WORSE * means.min()
+        # Candidates with more than so many times the loss of the best have no part in weights of
+        # least loss: their few large errors would decide them, fold by fold.
+        near = means <= 2.0 * means.min()
         found = rule(stacked[near], rows)
         weights = np.zeros(len(names))
         weights[near] = found.weights
@@ -377,10 +371,12 @@ def average_candidates(
 
     single = next(iter(judge(best)[1].by_metric.values()))
     found = []
-    for rule in (equal, *(partial(least, rule) for rule in weigh)):
+    rules: list[Callable[[Ints], Average]] = [equal, *(partial(least, one) for one in weigh)]
+    for rule in rules:
         mixed, mixed_losses = judge(rule)
         whole = rule(np.arange(len(fold)))
-        keep = whole.weights >= MIN_WEIGHT
+        # Candidates with less weight are not worth a fit of their own.
+        keep = whole.weights >= 0.01
         share = np.where(keep, whole.weights, 0.0)
         share *= whole.weights.sum() / share.sum()
         values = next(iter(mixed_losses.by_metric.values()))
@@ -449,10 +445,6 @@ NAME, LABEL = "boosting", "gradient-boosted trees"
 ITERATIONS, LEARNING_RATE, LEAVES = 40, 0.2, 16
 #: Folds that are predicted at most: enough for a comparison on the same rows.
 MOST_FOLDS = 3
-#: Share of the work of a candidate: for all folds, and for the first.
-REFERENCE_SHARE, FIRST_SHARE = 0.05, 0.2
-#: Operations of one tree: for each column, and for each value of the table.
-FOR_COLUMN, FOR_VALUE = 1.5e5, 12.0
 
 
 @dataclass(frozen=True)
@@ -468,10 +460,12 @@ def reference_predictions(data: TuningData) -> ReferencePredictions | None:
     """Trees fitted without a fold, for as many folds as the work allows; None if for none."""
     n, d = data.x.shape
     trees = ITERATIONS * (1 if data.n_classes <= 2 else data.n_classes)
-    work = trees * d * (FOR_COLUMN + FOR_VALUE * n)
-    if work > FIRST_SHARE * data.work:
+    # Operations of one tree: for each column, and for each value of the table.
+    work = trees * d * (1.5e5 + 12.0 * n)
+    # Share of the work of a candidate: for all folds, and for the first.
+    if work > 0.2 * data.work:
         return None
-    count = int(np.clip(REFERENCE_SHARE * data.work / work, 1, min(MOST_FOLDS, len(data.folds))))
+    count = int(np.clip(0.05 * data.work / work, 1, min(MOST_FOLDS, len(data.folds))))
     rows, predictions = [], []
     import sklearn.ensemble  # noqa: F401  loads its OpenMP, which the limit must find
 
@@ -556,10 +550,6 @@ def cross_validate(
 #: Fractions of the training rows of a fold.
 FRACTIONS, SLOW_FRACTIONS = (0.1, 0.2, 0.4, 0.7, 1.0), (0.2, 0.5, 1.0)
 MIN_ROWS = 5
-#: Terms, and terms times rows times classes, from which fits take so long that every other point
-#: and two folds must do.
-MANY_TERMS = 300
-MUCH_WORK = 3e7
 #: Rows that a slow model is fitted to, and rows that any is scored on, at most.
 MAX_SLOW_ROWS, MAX_SCORED = 3_000, 2_000
 #: A training error below this share of the validation error says that every row is passed through.
@@ -581,7 +571,9 @@ def learning_curve(
     order = np.random.default_rng(seed).permutation(len(folds.labels))
     terms = len(folds.table.block.terms)
     work = terms * len(folds.training) * folds.table.block.y.shape[1]
-    slow = candidate.slow or terms > MANY_TERMS or work > MUCH_WORK
+    # Terms, and terms times rows times classes, from which fits take so long that every other point
+    # and two folds must do.
+    slow = candidate.slow or terms > 300 or work > 3e7
     splits = []
     many = slow and len(folds.training) > MAX_SLOW_ROWS
     for fold in range(folds.k)[: 1 if many else 2 if slow else MOST_FOLDS]:
@@ -633,8 +625,6 @@ def warn_of_exact_fit(curve: LearningCurve | None, name: str, baseline: float) -
 # The training rows of a study as candidates that tune are given them.
 
 
-#: Larger designs stay sparse where they are: each candidate fills in the rows that it needs.
-MAX_DENSE_BYTES = 100e6
 #: What searches minimize, by what candidates are compared by.
 LOSSES = {
     "error": "error",
@@ -655,7 +645,8 @@ def tuning_data(folds: RowFolds, classes: Any, metric: str, work: float) -> Tuni
     block = prepare(rows).rows.collect()
     truth = truth_of(rows)
     w: Floats = unit_weights(block.w, len(truth))
-    dense = 8.0 * block.n * len(block.terms) <= MAX_DENSE_BYTES
+    # Larger designs stay sparse where they are: each candidate fills in the rows that it needs.
+    dense = 8.0 * block.n * len(block.terms) <= 100e6
     x = block.dense() if dense and folds.design is folds.table else block.x
     y = codes_of(truth, classes) if len(classes) else np.asarray(truth, dtype=float)
     loss = LOSSES.get(metric, "log_loss")

@@ -344,8 +344,6 @@ def _run_streamed(
 MOST_TERMS, DEGREES, MOST_NEIGHBOR_ROWS = 150, (1, 2, 3), 4_000
 #: Fractions of the columns, and random choices of each.
 FRACTIONS, CHOICES = (0.25, 0.5, 0.75), 6
-#: Columns from which on fewer of them are tried.
-FEWEST_COLUMNS = 4
 LINEAR = "linear"
 
 Tick = Callable[[str], None]
@@ -417,7 +415,8 @@ class Ladder:
     def choices(self, seed: int) -> list[tuple[int, list[Ints]]]:
         """Numbers of columns, and the terms of random choices of as many."""
         columns = list(self.columns.values())
-        if len(columns) < FEWEST_COLUMNS:
+        # Columns from which on fewer of them are tried.
+        if len(columns) < 4:
             return []
         rng = np.random.default_rng(seed)
         orders = [rng.permutation(len(columns)) for _ in range(CHOICES)]
@@ -569,8 +568,6 @@ def join_losses(first: LearningCurveLosses, second: LearningCurveLosses) -> Lear
 
 #: A gain of less than this fraction of the error is little, one of more than that helps.
 LITTLE, MUCH = 0.02, 0.01
-#: An error of this fraction of that of a constant is rounding.
-EXACT = 1e-6
 #: How many times the columns, and the rows up to which curves are followed to a crossing.
 MORE_COLUMNS, FARTHEST = 1.5, 100.0
 NAMES = {"rmse": "RMSE", "error": "the error rate", "log loss": "the log loss"}
@@ -581,7 +578,8 @@ def advise(
 ) -> tuple[tuple[Advice, ...], str]:
     """What would help, and one sentence on all of it."""
     best = int(curves.best[-1])
-    exact = curves.mean[-1] <= EXACT * curves.mean[-1, 0]
+    # An error of this fraction of that of a constant is rounding.
+    exact = curves.mean[-1] <= 1e-6 * curves.mean[-1, 0]
     if exact.any():
         return _exact(curves, int(exact.argmax()))
     advices = (

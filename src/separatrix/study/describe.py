@@ -26,11 +26,6 @@ from separatrix.statistics.moments import Moments
 from separatrix.study import description
 from separatrix.study.design import thin
 
-#: Distances between rows that are stored with a study, at most.
-MOST_DISTANCES = 5_000
-#: Rows of which all pairs are compared for the page alone.
-MOST_ROWS = 10_000
-
 
 def core_of(model: Any) -> Any:
     """The model beneath calibration and rejection: the one with coefficients or densities."""
@@ -232,12 +227,13 @@ def _neighbors(core: Any) -> description.NeighborSearch | None:
         )
     except InputError:  # too few rows to have a distribution of distances
         distances, spread, nearest = np.zeros(0), np.nan, np.nan
+    # Distances between rows that are stored with a study, at most.
     return description.NeighborSearch(
         int(core.n_neighbors_),
         counts,
         error,
         deviation,
-        thin(distances, MOST_DISTANCES),
+        thin(distances, 5_000),
         spread,
         nearest,
     )
@@ -249,7 +245,8 @@ def _errors_by_count(core: Any) -> tuple[Ints, Floats, Floats]:
     Of many rows, those alone that were computed to choose the number.
     """
     none = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
-    if not hasattr(core, "leave_one_out_") and core.n_samples_fit_ > MOST_ROWS:
+    # Rows of which all pairs are compared for the page alone.
+    if not hasattr(core, "leave_one_out_") and core.n_samples_fit_ > 10_000:
         return none
     try:
         leave_one_out = (

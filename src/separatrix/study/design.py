@@ -38,9 +38,6 @@ from separatrix.threads import memory_budget
 
 M = TypeVar("M")
 
-#: Scores of the rows that a picture shows, at most.
-SHOWN_NUMBERS = 400_000
-
 
 @dataclass(frozen=True)
 class Metadata:
@@ -115,7 +112,8 @@ def training_rows(
     ``core`` was fitted to the columns, encoded by ``encoding``; ``model`` is the one that predicts.
     """
     n = len(folds.training)
-    some = thin(np.arange(n), min(SHOWN_ROWS, max(1, SHOWN_NUMBERS // classes)))
+    # Scores of the rows that a picture shows, at most.
+    some = thin(np.arange(n), min(SHOWN_ROWS, max(1, 400_000 // classes)))
     rows = folds.table.take(folds.training[some])
     w = rows.block.w
     names: tuple[str, ...] = ()
@@ -419,13 +417,6 @@ def too_small(n: int) -> InputError:
 # Whether a table can be read into memory whole, or must be studied from one pass.
 
 
-#: A study in memory takes at most so many times the table as numbers, and so much beside: half of
-#: that is the interpreter with its libraries and compiled loops.
-TABLES, BESIDE, LIBRARIES = 3.0, 1e9, 0.5e9
-#: Rows of a block where many models predict each of them.
-SMALL_BLOCK_ROWS = 16_384
-
-
 def reason_to_stream(rows: Rows) -> str:
     """Why the rows are not read into memory; empty if they are."""
     if isinstance(rows, InMemory):
@@ -444,10 +435,13 @@ def in_small_blocks(rows: Rows) -> Rows:
     if not isinstance(rows, TableRows) or rows.travel is not None:
         return rows
     smaller = copy(rows)
-    smaller.block_rows = min(rows.block_rows, SMALL_BLOCK_ROWS)
+    # Rows of a block where many models predict each of them.
+    smaller.block_rows = min(rows.block_rows, 16_384)
     return smaller
 
 
 def study_memory(rows: int, columns: int) -> float:
     """Bytes that a study of a table in memory may take beside the table and the libraries."""
-    return (TABLES - 1.0) * 8.0 * rows * columns + BESIDE - LIBRARIES
+    # A study in memory takes three times the table as numbers at most, and a gigabyte beside: half
+    # of that is the interpreter with its libraries and compiled loops.
+    return (3.0 - 1.0) * 8.0 * rows * columns + (1e9 - 0.5e9)

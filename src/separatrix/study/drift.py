@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 POINTS = 101
 #: The model in the directory of a study.
 MODEL = "model.sx"
-#: Columns beyond which none is kept, so that files stay small.
-MOST_COLUMNS = 2_000
 #: A column beside the rows without a value, which is compared like a level.
 MISSING = "(missing)"
 
@@ -53,7 +51,8 @@ MISSING = "(missing)"
 def column_references(rows: InMemory) -> tuple[ColumnReference, ...]:
     """What a study keeps of its training rows, column by column; nothing of very many columns."""
     columns = rows.schema.columns
-    if len(columns) > MOST_COLUMNS:
+    # Columns beyond which none is kept, so that files stay small.
+    if len(columns) > 2_000:
         return ()
     raw = _RawColumns(rows.block)
     return tuple(_reference(column, raw, len(rows)) for column in columns)

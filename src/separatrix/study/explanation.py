@@ -43,9 +43,6 @@ from separatrix.study.result import (
 )
 from separatrix.study.tasks import CLASSIFICATION
 
-#: Columns that are drawn even where chance could explain their importance.
-FEW = 3
-
 
 def explain(study: Study, folds: RowFolds) -> Study:
     """The study with importance, partial dependence, histograms and correlations of its columns."""
@@ -77,7 +74,8 @@ def _with_curves(column_importance: ColumnImportance) -> list[str]:
     rises = zip(
         column_importance.columns, column_importance.low, column_importance.increase, strict=True
     )
-    return [name for i, (name, low, rise) in enumerate(rises) if low > 0 or (rise > 0 and i < FEW)]
+    # Columns that are drawn even where chance could explain their importance.
+    return [name for i, (name, low, rise) in enumerate(rises) if low > 0 or (rise > 0 and i < 3)]
 
 
 # -------------------------------------------------------------------------------------------------
@@ -89,8 +87,6 @@ def _with_curves(column_importance: ColumnImportance) -> list[str]:
 
 #: Numbers predicted from at a time.
 BATCH = 2_000_000
-#: Work for a row beside products with stored rows: a number is copied and encoded several times.
-PER_TERM, PER_ROW, PER_KERNEL_VALUE = 100, 2_000, 60
 
 #: The loss of a row by the metric that models are compared by; AUC and F1 have none of their own.
 LOSSES = {
@@ -226,7 +222,8 @@ def row_work(model: Any, rows: InMemory, outputs: int) -> float:
     except NoFormula:  # of another library, or of objects
         stored = 0
     pairs = outputs * (outputs - 1) / 2
-    return PER_ROW + terms * (PER_TERM + outputs) + stored * (PER_KERNEL_VALUE + terms + pairs)
+    # Work for a row beside products with stored rows: a number is copied and encoded several times.
+    return 2_000 + terms * (100 + outputs) + stored * (60 + terms + pairs)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -237,10 +234,6 @@ def row_work(model: Any, rows: InMemory, outputs: int) -> float:
 # only those columns are measured whose permutation changes the loss of a few training rows most.
 
 
-#: Test rows, donors of each, and the rows below which columns are left out instead.
-MOST_ROWS, MOST_REPEATS, FEW_ROWS = 2_000, 10, 200
-#: Columns measured in any case, however dear a prediction is.
-LEAST_COLUMNS = 12
 #: Rows that tell which columns change predictions at all, at most.
 SCREEN_ROWS = 50
 #: Work (multiplications) of the whole, and of choosing the columns.
@@ -257,19 +250,21 @@ def column_importance(
     """
     columns = columns_at(test)
     total, each = len(columns), row_work(model, test, outputs)
-    rows = test.take(thin(np.arange(len(test)), MOST_ROWS))
+    # Test rows, donors of each, and the rows below which columns are left out instead.
+    rows = test.take(thin(np.arange(len(test)), 2_000))
     n = len(rows)
     if n < 2 or not columns:
         return None
-    fewest = min(n, FEW_ROWS)
-    affordable = max(LEAST_COLUMNS, int(WORK / (each * fewest)))
+    fewest = min(n, 200)
+    # Columns measured in any case, however dear a prediction is.
+    affordable = max(12, int(WORK / (each * fewest)))
     if total > affordable:
         columns = _screen_columns(loss, training, columns, affordable, each, seed)
     by_column = max(fewest, int(WORK / (each * len(columns))))
     if by_column < n:
         rows = rows.take(thin(np.arange(n), by_column))
         n = len(rows)
-    repeats = min(MOST_REPEATS, n - 1, max(1, by_column // n))
+    repeats = min(10, n - 1, max(1, by_column // n))
     return _measure_column(loss, rows, columns, repeats, seed, total)
 
 
@@ -354,8 +349,6 @@ def _screen_columns(
 MOST_COLUMNS, MOST_LEVELS = 4, 12
 #: Rows averaged over, at least and at most, and the curves of single rows among them.
 LEAST_ROWS, DEPENDENCE_ROWS, CURVES = 20, 300, 30
-#: Work (multiplications) of all columns together.
-DEPENDENCE_WORK = 4e9
 
 
 def partial_dependence(
@@ -372,7 +365,8 @@ def partial_dependence(
     if not points:
         return ()
     each = row_work(study.model, training, outputs)
-    count = int(np.clip(DEPENDENCE_WORK / (each * points), LEAST_ROWS, DEPENDENCE_ROWS))
+    # Work (multiplications) of all columns together.
+    count = int(np.clip(4e9 / (each * points), LEAST_ROWS, DEPENDENCE_ROWS))
     rows = training.take(thin(np.arange(len(training)), count))
     return tuple(_dependence(study, rows, name, values, deciles) for name, values, deciles in grids)
 
@@ -488,8 +482,6 @@ def _entry(term: Term, value: Any) -> float:
 
 #: Numeric columns that are correlated with one another, and those of them that are drawn.
 MOST_CORRELATED, MOST_DRAWN = 300, 14
-#: Numeric columns, a numeric target among them, of which every pair is drawn.
-MOST_PAIRED = 6
 
 
 def distributions(
@@ -645,7 +637,8 @@ def column_pairs(
     names = [c.name for c in columns if c.kind is Kind.NUMERIC and c.std > 0]
     names = [name for name in names if name != target.name]
     numeric = target.kind is Kind.NUMERIC and not classes
-    if not 2 <= len(names) + numeric <= MOST_PAIRED:
+    # Numeric columns, a numeric target among them, of which every pair is drawn.
+    if not 2 <= len(names) + numeric <= 6:
         return None
     x, codes = _with_gaps(rows, names), np.zeros(len(rows.block.weights), dtype=np.int64)
     if numeric:

@@ -30,18 +30,6 @@ from separatrix.study.result import Entry, Predictions, Score, Study
 
 #: Test rows below which an interval is too wide to compare models by.
 FEW_TEST_ROWS = 30
-#: A training error below this share of the validation error, which is that of a least-squares fit
-#: with three coefficients for five rows.
-OVERFIT_SHARE = 0.5
-#: The gap between the two counts from this share of the baseline's error on.
-OVERFIT_GAP = 0.1
-#: Variance inflation above which collinearity is usually called severe.
-SEVERE_INFLATION = 10.0
-#: The spread of residuals grows if chance alone would show it so once in a thousand tables, and by
-#: this factor from the third with the smallest predictions to that with the largest.
-UNEVEN_P, UNEVEN_FACTOR = 1e-3, 1.5
-#: A class is rarely found if the interval of its recall is below this.
-LOW_RECALL = 0.5
 #: Standard errors by which a reversed coefficient, and the correlation that it contradicts, differ
 #: from zero; of many columns some would by two alone.
 REVERSED = 3.0
@@ -115,7 +103,10 @@ def _warn_overfit(study: Study) -> None:
         beyond,
     )
     exact = error < EXACT_SHARE * beyond  # SEP021
-    far = error < OVERFIT_SHARE * beyond and beyond - error > OVERFIT_GAP * scale
+    # A training error below this share of the validation error, which is that of a least-squares
+    # fit with three coefficients for five rows.
+    # The gap between the two counts from this share of the baseline's error on.
+    far = error < 0.5 * beyond and beyond - error > 0.1 * scale
     if far and not exact and (validation > train).all():
         warn(
             "SEP024",
@@ -128,7 +119,8 @@ def _warn_overfit(study: Study) -> None:
 def _warn_low_recall(study: Study) -> None:
     for one in study.class_scores:
         found = one.recall
-        if found.value > 0.0 and found.high < LOW_RECALL:
+        # A class is rarely found if the interval of its recall is below this.
+        if found.value > 0.0 and found.high < 0.5:
             warn(
                 "SEP027",
                 f"of {number(one.support)} test rows of class {one.label!r} "
@@ -143,7 +135,8 @@ def _warn_inflated(study: Study) -> None:
     if model is None or model.variance_inflation is None or study.description.name != LINEAR:
         return
     factors = np.nan_to_num(model.variance_inflation)
-    high = [j for j in np.argsort(-factors, kind="stable") if factors[j] > SEVERE_INFLATION]
+    # Variance inflation above which collinearity is usually called severe.
+    high = [j for j in np.argsort(-factors, kind="stable") if factors[j] > 10.0]
     if high:
         named = join_words([f"{model.names[j]} ({number(factors[j], 3)})" for j in high[:NAMED]])
         more = f" and {len(high) - NAMED} more" if len(high) > NAMED else ""
@@ -171,7 +164,9 @@ def _warn_uneven(study: Study) -> None:
     statistic = len(fitted) * float(np.corrcoef(fitted, squares)[0, 1]) ** 2
     low, high = _spread_at_the_ends(fitted, np.abs(residuals))
     ratio = max(low, high) / max(min(low, high), np.finfo(float).tiny)
-    if stats.chi2.sf(statistic, 1) < UNEVEN_P and ratio > UNEVEN_FACTOR:
+    # The spread of residuals grows if chance alone would show it so once in a thousand tables, and
+    # by this factor from the third with the smallest predictions to that with the largest.
+    if stats.chi2.sf(statistic, 1) < 1e-3 and ratio > 1.5:
         way = "grows" if high > low else "falls"
         warn(
             "SEP026",

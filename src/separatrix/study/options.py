@@ -28,9 +28,6 @@ from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 
 EFFORTS = {"quick": QUICK, "normal": NORMAL, "thorough": THOROUGH}
 
-#: Operations of an eigendecomposition of d columns over d³ (Golub and Van Loan, table 8.3.1).
-DECOMPOSITION = 9.0
-
 
 @dataclass(frozen=True)
 class Effort:
@@ -52,7 +49,9 @@ class Effort:
         n d² for the moments, and (k + 1)·c·d³ for the decompositions of k folds and of all rows.
         """
         by_rows = math.sqrt(self.work / max(rows, 1))
-        by_columns = (self.work / ((folds + 1) * DECOMPOSITION)) ** (1.0 / 3.0)
+        # Operations of an eigendecomposition of d columns over d³ (Golub and Van Loan, table
+        # 8.3.1).
+        by_columns = (self.work / ((folds + 1) * 9.0)) ** (1.0 / 3.0)
         return int(min(by_rows, by_columns))
 
     def about(self, proportions: Sequence[float]) -> str:
@@ -73,8 +72,6 @@ class Effort:
 
 #: The value of ``folds`` that leaves out one row (or one group) at a time.
 LEAVE_ONE_OUT = "loo"
-#: Folds that tune and calibrate where every row is left out once.
-TUNING_FOLDS = 5
 #: Repeats at most: the standard error over rows is reached long before.
 MOST_REPEATS = 50
 
@@ -115,7 +112,8 @@ class Validation:
                 "Leaving out one row at a time has no second way to do it.",
                 remedy="Leave out `repeats`, or give a number of `folds`.",
             )
-        return cls(TUNING_FOLDS if loo else int(folds), repeats, bool(nested), loo)
+        # Folds that tune and calibrate where every row is left out once.
+        return cls(5 if loo else int(folds), repeats, bool(nested), loo)
 
     @property
     def comparisons(self) -> int:
@@ -283,9 +281,6 @@ class StudyOptions:
 #: The rule of each goal: the simplest model that is as good as the best, or the best itself, and
 #: beside it the average of the candidates.
 GOALS = {"simplicity": "one_se", "accuracy": "best"}
-#: Standard errors of the difference by which the baseline must be beaten: chance alone beats it
-#: half of the time.
-BASELINE_ERRORS = 2.0
 #: A simpler model may be worse than the best by at most this share of its loss, where the loss is
 #: known that well; else by no more than the standard error of the loss. Of few rows that of the
 #: difference then decides alone.
@@ -400,7 +395,9 @@ def _beat_baseline(losses: Paired) -> bool:
     if BASELINE not in losses.names:
         return False
     gains = (losses.difference(BASELINE, name) for name in losses.names if name != BASELINE)
-    return any(gain.mean > BASELINE_ERRORS * gain.standard_error for gain in gains)
+    # Standard errors of the difference by which the baseline must be beaten: chance alone beats it
+    # half of the time.
+    return any(gain.mean > 2.0 * gain.standard_error for gain in gains)
 
 
 def _worse(winner: str, losses: Paired, metric: str) -> str:

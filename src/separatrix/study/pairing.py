@@ -27,8 +27,6 @@ from separatrix.study.measure import Z95, average, resample, standard_error
 from separatrix.study.result import Score, Study
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 
-#: Rows from which a mean of differences has an interval.
-MIN_ROWS = 5
 #: The model in the directory of a study, and how columns of predictions are called.
 MODEL, ROW, PREDICTED, PROBABILITY = "model.sx", "row", "predicted", "probability "
 
@@ -221,7 +219,8 @@ def compare_predictions(
             f"{a.name} is a {a.task}, and {b.name} a {b.task}.", remedy="Compare like with like."
         )
     common = np.intersect1d(a.rows, b.rows)
-    if len(common) < MIN_ROWS:
+    # Rows from which a mean of differences has an interval.
+    if len(common) < 5:
         raise InputError(
             f"{a.name} and {b.name} have {plural(len(common), 'test row')} in common.",
             remedy="Study the same table with the same --seed and --test, and the same columns, "

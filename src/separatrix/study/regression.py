@@ -54,8 +54,6 @@ from separatrix.study.progress import Step, stages, tell_compared, tell_inferred
 from separatrix.study.tasks import REGRESSION
 
 METRIC = "rmse"
-#: Penalties from "all coefficients near zero" to "least squares"; enough for a smooth line.
-PATH_POINTS = 60
 #: Winners beside whose coefficients the path of ridge is drawn; those with a penalty have their
 #: own.
 WITHOUT_PENALTY = ("linear", "huber", "least_absolute")
@@ -165,7 +163,8 @@ def ridge_path(source: Moments | ArrayRows) -> RegularizationPath:
     b(α) = argmin Σ w (y − a − b·z)² + α ‖b‖²;  one decomposition gives every α.
     """
     with mute_warnings():
-        path = RidgePath(PATH_POINTS, standardize=True).fit(source)
+        # Penalties from "all coefficients near zero" to "least squares"; enough for a smooth line.
+        path = RidgePath(60, standardize=True).fit(source)
     return RegularizationPath(path.alphas_, path.coefs_)
 
 

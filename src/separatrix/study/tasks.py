@@ -20,13 +20,8 @@ REGRESSION, CLASSIFICATION = "regression", "classification"
 #: Whole numbers with at most so many distinct values, each of them common, name classes.
 MOST_CLASSES = 10
 ROWS_PER_CLASS = 5
-#: Rows of a class, on average, from which a requested classification goes on: one to learn from,
-#: one to tune on, one to test.
-ROWS_TO_LEARN = 3
 #: So many if the target is called a class, or if they occur about equally often.
 MOST_NUMBERED_CLASSES, MOST_EQUAL_CLASSES = 100, 50
-#: About equally often: in at least this part of an equal share, and in so many rows.
-EQUAL_SHARE, MIN_SHARE_ROWS = 0.25, 20
 
 #: Names of columns whose whole numbers are codes of classes.
 CLASS_NAME = re.compile(
@@ -87,7 +82,8 @@ def _whole_numbers(name: str, counts: Counter[float], k: int, n: int) -> Inferre
         why = f"is called so and holds whole numbers with {k} distinct values"
         return _describe_task(name, CLASSIFICATION, why)
     rarest = min(counts.values())
-    if k <= MOST_EQUAL_CLASSES and rarest >= max(MIN_SHARE_ROWS, EQUAL_SHARE * n / k):
+    # About equally often: in at least this part of an equal share, and in so many rows.
+    if k <= MOST_EQUAL_CLASSES and rarest >= max(20, 0.25 * n / k):
         why = f"holds {k} distinct whole numbers, each in {rarest} rows or more of {n}"
         return _describe_task(name, CLASSIFICATION, why)
     if k > MOST_CLASSES:
@@ -125,7 +121,9 @@ def refuse_many_classes(k: int, n: int, target: Column, task: str | None = None)
     if k <= max(MOST_CLASSES, n // ROWS_PER_CLASS):
         return []
     what = "numbers" if target.kind is Kind.NUMERIC else "texts"
-    possible = ROWS_TO_LEARN * k <= n
+    # Rows of a class, on average, from which a requested classification goes on: one to learn from,
+    # one to tune on, one to test.
+    possible = 3 * k <= n
     if possible and task == CLASSIFICATION:
         return [
             f"Target {target.name!r} has {k} classes in {n} rows, {n / k:.1f} rows each: classes "

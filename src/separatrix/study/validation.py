@@ -218,9 +218,6 @@ def corrected_error(scores: Any, ratio: float) -> float:
 
 T = TypeVar("T")
 
-#: Operations of one fit besides its arithmetic: checks, encoding, certificate.
-OVERHEAD = 1e7
-
 
 @dataclass(frozen=True)
 class FoldModels:
@@ -356,7 +353,8 @@ def fit_work(candidate: Candidate, data: TuningData) -> float:
     """Operations of one fit with given parameters, roughly and rather too many than too few."""
     n, d = data.x.shape
     size = Size(n, d, max(1, data.n_classes))
-    return OVERHEAD + (candidate.fit_operations or passes(30.0))(size)
+    # Operations of one fit besides its arithmetic: checks, encoding, certificate.
+    return 1e7 + (candidate.fit_operations or passes(30.0))(size)
 
 
 # -------------------------------------------------------------------------------------------------

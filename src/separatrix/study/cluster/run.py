@@ -53,8 +53,6 @@ from separatrix.study.design import reason_to_stream, with_warnings
 from separatrix.study.options import Effort
 from separatrix.study.progress import stages, tell_inferred
 
-#: Rows whose silhouettes are measured: all pairs of them, or all pairs of a metric.
-SILHOUETTE_ROWS, METRIC_ROWS = 20_000, 3_000
 #: Work of the stages, as measured on tables of a few thousand rows.
 WORK = (0.3, 0.4, 0.15, 0.1, 0.05)
 
@@ -224,9 +222,10 @@ def _silhouettes(
 ) -> tuple[Silhouette, Ints, str]:
     """Silhouettes, the rows that they are of, and the distance that they go by."""
     if method.euclidean:
-        metric = "euclidean" if len(x) <= SILHOUETTE_ROWS else "sqeuclidean"
+        # rows of which all pairs are measured in a few seconds; of a metric below, fewer
+        metric = "euclidean" if len(x) <= 20_000 else "sqeuclidean"
         return silhouette(x, labels, metric), np.arange(len(x)), metric
-    rows = drawn(np.arange(len(x)), METRIC_ROWS, rng)
+    rows = drawn(np.arange(len(x)), 3_000, rng)
     metric = "distance in the space of the kernel" if method.name == "kernel" else method.metric
     return PartitionSearch(method, x[rows]).silhouette(labels[rows]), rows, metric
 
@@ -247,8 +246,6 @@ def _distances(model: FittedClusterer, table: InMemory, labels: Ints) -> Floats 
 # random cluster of this size would have by three standard deviations (hypergeometric).
 
 
-#: Levels of a column that are described: the most frequent of a cluster, and all at most.
-FREQUENT, MOST_LEVELS = 3, 12
 #: Least lift, and least excess in standard deviations, of a level that is over-represented.
 LEAST_LIFT, LEAST_EXCESS = 1.2, 3.0
 #: What stands for a missing value among the levels.
@@ -373,13 +370,14 @@ class _Levels:
 
     def notable(self) -> Ints:
         """The most frequent levels of every cluster, and those that are over-represented."""
-        frequent = np.argsort(-self.counts, axis=0, kind="stable")[:FREQUENT]
+        # Levels of a column that are described: the most frequent of a cluster, and all at most.
+        frequent = np.argsort(-self.counts, axis=0, kind="stable")[:3]
         first = np.unique(frequent[np.take_along_axis(self.counts, frequent, axis=0) > 0])
         strength = self.excess.max(axis=1)
         more = np.flatnonzero(strength >= LEAST_EXCESS)
         more = more[np.argsort(-strength[more], kind="stable")]
         ordered = dict.fromkeys([*more.tolist(), *first.tolist()])
-        return np.sort(np.array(list(ordered)[:MOST_LEVELS], dtype=np.int64))
+        return np.sort(np.array(list(ordered)[:12], dtype=np.int64))
 
     def proportions(self, j: int) -> dict[str, float]:
         """Proportions of the levels in a cluster, the most frequent first."""

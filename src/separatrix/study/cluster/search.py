@@ -81,8 +81,6 @@ METRICS = (
 UNITLESS = ("mahalanobis", "gower")
 #: Methods of means, which imply Euclidean distance.
 OF_MEANS = ("kmeans", "kernel", "centroid", "ward")
-#: A cluster of fewer rows, or of a smaller fraction of them, is a few outliers.
-FEW_ROWS, FEW_FRACTION = 3, 0.01
 #: Rows that methods of all pairs take at most; single linkage stores no pairs.
 MOST_ROWS = {
     "complete": 20_000,
@@ -162,7 +160,8 @@ def refuse_size(method: Method, n: int) -> None:
 
 def few_rows(n: int) -> int:
     """Clusters of fewer rows are outliers."""
-    return max(FEW_ROWS, int(np.ceil(FEW_FRACTION * n)))
+    # A cluster of fewer rows, or of a smaller fraction of them, is a few outliers.
+    return max(3, int(np.ceil(0.01 * n)))
 
 
 def largest_first(model: FittedClusterer) -> FittedClusterer:
@@ -198,10 +197,6 @@ def largest_first(model: FittedClusterer) -> FittedClusterer:
 #: Numbers (rows times columns) of the search and of the test; rows at most, and at least.
 SEARCH_NUMBERS, SEARCH_ROWS, LEAST_SEARCHED = 300_000, 3_000, 1_000
 TEST_NUMBERS, TEST_ROWS, LEAST_TESTED = 40_000, 400, 150
-#: Fewer different rows are the cells of a table of counts, however often each occurs.
-LEAST_DISTINCT = 20
-#: Rows of a sample for each cluster, at least.
-ROWS_PER_CLUSTER = 8
 
 
 @dataclass(frozen=True)
@@ -228,7 +223,8 @@ def different_rows(x: Floats, block: Block) -> DifferentRows:
     order = lexicographic_order(x)
     new = np.append(True, (x[order[1:]] != x[order[:-1]]).any(axis=1))
     distinct = int(new.sum())
-    if distinct == n or distinct < LEAST_DISTINCT or Copies(block, hash_block(block)).by_chance:
+    # Fewer different rows are the cells of a table of counts, however often each occurs.
+    if distinct == n or distinct < 20 or Copies(block, hash_block(block)).by_chance:
         return DifferentRows(np.arange(n), distinct, 0)
     return DifferentRows(np.sort(order[new]), distinct, n - distinct)
 
@@ -237,7 +233,8 @@ def row_samples(
     different: DifferentRows, columns: int, clusters: int, rng: np.random.Generator
 ) -> RowSamples:
     """Samples for up to so many clusters."""
-    least = ROWS_PER_CLUSTER * clusters
+    # Rows of a sample for each cluster, at least.
+    least = 8 * clusters
     searched = min(SEARCH_ROWS, max(LEAST_SEARCHED, SEARCH_NUMBERS // columns))
     tested = min(TEST_ROWS, max(LEAST_TESTED, TEST_NUMBERS // columns))
     return RowSamples(
@@ -413,8 +410,6 @@ def _categories(design: ClusterDesign, method: Method) -> list[str]:
 # That is the distances of all pairs, the Gram matrix, the sorted rows, or the whole dendrogram.
 
 
-#: Rows whose Euclidean distances are all stored, and shared by all silhouettes.
-STORED_PAIRS = 4_000
 #: Iterations of one initialization, at most.
 ITERATIONS = 300
 
@@ -499,7 +494,8 @@ class PartitionSearch:
 
         NaN if fewer than two other clusters remain: cutting off outliers is not a partition.
         """
-        if self.method.euclidean and len(self.x) > STORED_PAIRS:
+        # Rows whose Euclidean distances are all stored, and shared by all silhouettes.
+        if self.method.euclidean and len(self.x) > 4_000:
             return [self._score_in_blocks(partition.labels) for partition in partitions]
         large = [_LargeClusters.of(partition.labels) for partition in partitions]
         ends = np.cumsum([len(part.sizes) for part in large])
@@ -563,11 +559,6 @@ class PartitionSearch:
 
 Numbers = tuple[int, ...]
 
-#: Initializations of every number of clusters.
-STARTS = 5
-#: Mean size of a cluster, at least.
-ROWS_EACH = 4
-
 
 def numbers_to_try(n: int, distinct: int, requested: int | None, most: int) -> Numbers:
     """2 … ``most``, fewer for ``n`` rows of which few are ``distinct``; refuses impossible ones."""
@@ -581,7 +572,8 @@ def numbers_to_try(n: int, distinct: int, requested: int | None, most: int) -> N
             f"all {n} rows are equal: there is nothing to partition.",
             remedy="Check how the columns are read (`kinds`), or leave fewer out.",
         )
-    usual = range(2, max(2, min(most, n // ROWS_EACH, distinct)) + 1)
+    # Mean size of a cluster, at least.
+    usual = range(2, max(2, min(most, n // 4, distinct)) + 1)
     if requested is None:
         if n < 3:
             raise InputError(f"{n} rows are too few to look for clusters.", remedy="Give more.")
@@ -679,11 +671,6 @@ def _reason_of_requested(greatest: Trial, chosen: Trial, requested: int) -> str:
 # that are missing (NaN) are missing there, too.
 
 
-#: Columns with so few values keep them, if every value is met this often.
-FEW_VALUES, ROWS_PER_VALUE = 10, 5
-#: Candidate positions of the mode of a column.
-MODES = 32
-
 Draw = Callable[[np.random.Generator], Floats]
 
 
@@ -712,13 +699,15 @@ def marginal(column: Floats) -> Marginal:
     """
     values, counts = np.unique(column, return_counts=True)
     n = len(column)
-    if len(values) <= max(1, min(FEW_VALUES, n // ROWS_PER_VALUE)):
+    # Columns with so few values keep them, if every value is met this often.
+    if len(values) <= max(1, min(10, n // 5)):
         return Marginal(values, np.cumsum(counts) / n, True)
     middle = (np.cumsum(counts) - counts / 2) / n
     empirical = (middle - middle[0]) / (middle[-1] - middle[0])
     width = np.diff(values)
     density = np.diff(empirical) / width
-    modes = np.unique(np.linspace(0, len(width), MODES).astype(int))
+    # Candidate positions of the mode of a column.
+    modes = np.unique(np.linspace(0, len(width), 32).astype(int))
     fitted = [_unimodal_distribution(density, width, mode) for mode in modes]
     best = min(fitted, key=lambda probabilities: float(np.abs(probabilities - empirical).max()))
     return Marginal(values, best, False)
@@ -806,8 +795,6 @@ def _uniform(x: Floats) -> Draw:
 DRAWS, ALLOWED, LEVEL = 39, 1, 0.05
 #: Rows of the test, at most.
 REFERENCE_ROWS = 400
-#: Halves drawn, rows of each at most, initializations of each, and initializations of all rows.
-HALVES, HALF_ROWS, HALF_STARTS, RESTARTS = 20, 1_000, 3, 10
 
 
 def structure(
@@ -883,17 +870,19 @@ def _pairs(counts: Floats) -> float:
 def stability(search: PartitionSearch, labels: Ints, k: int, rng: np.random.Generator) -> Stability:
     """Cluster halves of the rows, and all of them from other starts; compare with ``labels``."""
     n = len(labels)
-    size = min(max(n // 2, k + 1), HALF_ROWS, n)
+    # Twenty halves of at most a thousand rows with three initializations each, and ten of all rows:
+    # enough for a mean, in about the time of the search.
+    size = min(max(n // 2, k + 1), 1_000, n)
     halves = []
-    for _ in range(HALVES):
+    for _ in range(20):
         rows = np.sort(rng.choice(n, size, replace=False))
         if len(np.unique(search.x[rows], axis=0)) < k:  # too few different rows for so many
             continue
-        again = PartitionSearch(search.method, search.x[rows]).partition(k, rng, HALF_STARTS)
+        again = PartitionSearch(search.method, search.x[rows]).partition(k, rng, 3)
         halves.append(adjusted_rand(again.labels, labels[rows]))
     restarts = []
     if search.method.random:
-        restarts = [adjusted_rand(search.partition(k, rng).labels, labels) for _ in range(RESTARTS)]
+        restarts = [adjusted_rand(search.partition(k, rng).labels, labels) for _ in range(10)]
     mean = float(np.mean(halves)) if halves else float("nan")
     return Stability(tuple(halves), tuple(restarts), mean, _stability_summary(mean, restarts))
 
@@ -909,10 +898,6 @@ def _stability_summary(mean: float, restarts: list[float]) -> str:
 
 # -------------------------------------------------------------------------------------------------
 # What is found in samples of the rows: how many clusters, whether they are groups, a start.
-
-
-#: Rows that pictures show.
-PLOTTED_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -940,7 +925,8 @@ def search(
     """Try numbers of clusters, compare with tables without groups, repeat on halves."""
     searched, z = PartitionSearch(method, design.x[samples.searched]), design.z[samples.searched]
     step(f"trying {numbers[0]} to {numbers[-1]} clusters" if numbers[1:] else "trying 2 clusters")
-    partitions = {k: searched.partition(k, rng, STARTS) for k in numbers}
+    # Initializations of every number of clusters.
+    partitions = {k: searched.partition(k, rng, 5) for k in numbers}
     trials = trials_of(searched, partitions, z)
     chosen = best(trials) if requested is None else next(t for t in trials if t.k == requested)
     partition = partitions[chosen.k]
@@ -973,7 +959,8 @@ def plotted_rows(
     design: ClusterDesign, labels: Ints, shape: Silhouette, measured: Ints
 ) -> PlottedRows:
     """Measured rows for pictures, thinned."""
-    some = thin(np.arange(len(measured)), PLOTTED_ROWS)
+    # Rows that pictures show.
+    some = thin(np.arange(len(measured)), 20_000)
     projection = cluster_projection(design.z, labels)
     return PlottedRows(
         labels[measured[some]],
