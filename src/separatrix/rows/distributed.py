@@ -299,7 +299,7 @@ class DaskPasses:
 
     def __init__(self, portions: Sequence[Any], block_rows: int, client: Any = None) -> None:
         self.portions, self.block_rows, self._client = list(portions), block_rows, client
-        self.travel = Travel(pieces=len(self.portions))
+        self.travel = Travel(where="Dask, on this machine", pieces=len(self.portions))
         self._sizes: dict[bytes, int] = {}
         self._cached: tuple[bytes, list[Any]] | None = None
 
