@@ -152,6 +152,11 @@ MODELS: dict[str, Callable[[], Any]] = {
     "average": lambda: three(
         sx.AveragedClassifier([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=3)
     ),
+    "logarithmic pool": lambda: three(
+        sx.AveragedClassifier(
+            [sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=3, pool="logarithmic"
+        )
+    ),
     "average of numbers": lambda: numbers(
         sx.AveragedRegressor([sx.LinearRegression(), sx.MeanRegressor()], cv=3)
     ),
