@@ -152,6 +152,18 @@ def test_the_pair_that_matters_is_found() -> None:
     np.testing.assert_allclose(named.predict(x), model.predict(x), rtol=1e-9, atol=1e-9)
 
 
+def test_pairs_are_found_only_where_chance_would_not_find_them() -> None:
+    """Of 45 pairs without an effect the greatest has about three standard deviations."""
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng([31, seed])
+        x = rng.normal(size=(400, 10))
+        y = x[:, 0] + np.sin(2 * x[:, 1]) + rng.normal(size=400)
+        model = sx.AdditiveRegressor(n_knots=6, interactions=10).fit(x, y)
+        found.append(len(model.terms_) - 10)
+    assert sum(found) <= 8  # one a table; all above zero would be ten
+
+
 def test_intervals_cover_the_curve_as_often_as_they_say() -> None:
     """Across the range on average, and for a whole curve at once."""
     inside, whole = [], []

@@ -45,7 +45,8 @@ class AdditivePoissonRegressor(RegressorMixin, AdditiveLikelihoodModel):
         values. Smoothness is a matter of the penalty: more knots cost time only.
     interactions : int or list of pairs, default=0
         Pairs of columns that have a surface beside their curves: by name, such as
-        ``[("age", "income")]``, or as many as are to be found among the residuals of the curves.
+        ``[("age", "income")]``, or how many at most are to be found
+        among the residuals of the curves: those that explain more than chance would.
     monotone : dict or None, default=None
         Column → +1 for a curve that must not fall, −1 for one that must not rise.
     max_iter : int, default=100
