@@ -19,6 +19,7 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
 from separatrix.serving.predictions import ARROW, LARGEST, PredictionServer, Predictor
+from tests.cli.conftest import default_dispositions
 
 JSON = "application/json"
 
@@ -219,7 +220,11 @@ def test_a_body_without_a_declared_length_is_counted_as_it_comes(servers):
 def test_it_is_served_on_a_port_until_interrupted(stored):
     words = [sys.executable, "-m", "separatrix", "serve", str(stored / "wine.sx"), "--port", "0"]
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=default_dispositions,
     ) as running:
         address = running.stdout.readline().strip()
         port = int(address.rstrip("/").rpartition(":")[2])
