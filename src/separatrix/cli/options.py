@@ -100,7 +100,7 @@ column_options = together(
     ),
     click.option(
         "--missing",
-        type=click.Choice(["mean", "drop", "regress", "indicator"]),
+        type=click.Choice(["mean", "drop", "regress", "indicator", "compare"]),
         default="mean",
         show_default=True,
         help="How missing values are imputed.",

@@ -35,7 +35,7 @@ _YEAR = re.compile(
     r"|^[Yy]ear[A-Z]|[a-z]Year"
 )
 
-MISSING_POLICIES = ("drop", "mean", "regress", "indicator")
+MISSING_POLICIES = ("drop", "mean", "regress", "indicator", "compare")
 
 
 @dataclass(frozen=True)

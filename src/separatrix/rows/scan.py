@@ -68,9 +68,10 @@ def scan(
         out, and counted in ``rows.dropped``.
     weight : str or array-like, default=None
         The sample weights: a column by name, or their values. Rows without a weight are left out.
-    missing : {"mean", "drop", "regress", "indicator"}, default="mean"
+    missing : {"mean", "drop", "regress", "indicator", "compare"}, default="mean"
         Policy for missing values: impute the mean or the most frequent level; drop the row; impute
-        by regression on the other columns; or impute the mean and add an indicator column.
+        by regression on the other columns; impute the mean and add an indicator column; or let a
+        study take "mean" or "indicator" by what predicts better out of fold (else as "mean").
     unseen : {"missing", "zeros", "error"}, default="missing"
         Policy for a level absent from training when predicting: impute it as a missing value or
         encode it as zeros, with a warning (SEP005); or refuse it.

@@ -135,11 +135,11 @@ class Column:
 class Schema:
     """Feature columns in order, target columns, the weight column, and the missing-value policy.
 
-    ``missing`` is ``"drop"``, ``"mean"``, ``"regress"`` or ``"indicator"``; ``unseen`` (for a
-    level absent from training) is ``"missing"``, ``"zeros"`` or ``"error"``. Rows with one value of
-    the column ``group`` are never parted; those that come last by the column ``time`` are the test
-    part. ``beside`` holds the notations of weight and time; ``header`` is false for files whose
-    columns have no names; ``na`` are the missing values that the caller gave (None: recognized).
+    ``missing`` is a policy of :func:`separatrix.scan`; ``unseen`` (for a level absent from
+    training) is ``"missing"``, ``"zeros"`` or ``"error"``. Rows with one value of the column
+    ``group`` are never parted; those that come last by the column ``time`` are the test part.
+    ``beside`` holds the notations of weight and time; ``header`` is false for files whose columns
+    have no names; ``na`` are the missing values that the caller gave (None: recognized).
     """
 
     columns: tuple[Column, ...]

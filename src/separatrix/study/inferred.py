@@ -29,6 +29,7 @@ NAMED = 4
 #: How missing values are imputed, by ``missing``.
 IMPUTATION = {
     "mean": "imputed with the mean (numbers) or the most frequent level",
+    "compare": "imputed with the mean (numbers) or the most frequent level",
     "indicator": "imputed, with an indicator column",
     "regress": "imputed by regression on the other columns",
     "drop": "their rows are left out",

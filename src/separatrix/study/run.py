@@ -50,6 +50,7 @@ from separatrix.study.design import (
 from separatrix.study.drift import column_references
 from separatrix.study.explanation import explain
 from separatrix.study.findings import warnings_about
+from separatrix.study.missing_values import choose_missing_policy
 from separatrix.study.options import (
     Effort,
     StudyOptions,
@@ -271,7 +272,8 @@ def _study_rows(
     validation.refuse_for(time=table.schema.time)
     table = _within_work(table, options.effort, parts.folds)
     columns = profile(table)
-    folds = _split(table, parts, validation.leave_one_out)
+    folds, about_missing = choose_missing_policy(_split(table, parts, validation.leave_one_out))
+    table, messages = folds.table, messages + about_missing
     weights: tuple[float, ...] = ()
     if options.class_weight is not None:
         weights = class_factors(table, folds.training, options.class_weight)
