@@ -101,7 +101,7 @@ column_options = together(
     click.option(
         "--missing",
         type=click.Choice(["mean", "drop", "regress", "indicator", "compare"]),
-        default="mean",
+        default="compare",
         show_default=True,
         help="How missing values are imputed.",
     ),

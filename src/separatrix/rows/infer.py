@@ -47,7 +47,7 @@ class ReadOptions:
 
     targets: tuple[str, ...] = ()
     weight: str | None = None
-    missing: str = "mean"
+    missing: str = "compare"
     unseen: str = "missing"
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     ignore: frozenset[str] = frozenset()

@@ -28,7 +28,7 @@ def scan(
     target: Any = None,
     weight: Any = None,
     *,
-    missing: str = "mean",
+    missing: str = "compare",
     unseen: str = "missing",
     kinds: Mapping[str, str] | None = None,
     columns: Sequence[str] | str | None = None,
@@ -68,7 +68,7 @@ def scan(
         out, and counted in ``rows.dropped``.
     weight : str or array-like, default=None
         The sample weights: a column by name, or their values. Rows without a weight are left out.
-    missing : {"mean", "drop", "regress", "indicator", "compare"}, default="mean"
+    missing : {"mean", "drop", "regress", "indicator", "compare"}, default="compare"
         Policy for missing values: impute the mean or the most frequent level; drop the row; impute
         by regression on the other columns; impute the mean and add an indicator column; or let a
         study take "mean" or "indicator" by what predicts better out of fold (else as "mean").

@@ -38,11 +38,11 @@ def choose_missing_policy(folds: RowFolds) -> tuple[RowFolds, list[str]]:
     mean = float(w @ gain / w.sum())
     error = float(np.sqrt(w @ (gain - mean) ** 2 / w.sum() / len(rows)))
     taken = int(mean > error)
-    names = ("not marked", "marked by a column each")
-    loss = np.sqrt([w @ plain / w.sum(), w @ better / w.sum()])
+    verdict = ("are not marked by columns", "are marked by columns of their own")[taken]
+    without, marked = np.sqrt([w @ plain / w.sum(), w @ better / w.sum()])
     message = (
-        f"Missing values are imputed and {names[taken]}: out of fold ridge regression has an error "
-        f"of {loss[taken]:.4g} so, and of {loss[1 - taken]:.4g} otherwise (override: `missing`)."
+        f"Missing values {verdict}: the error of ridge regression out of fold is {without:.4g} "
+        f"without such columns and {marked:.4g} with them (override: `missing`)."
     )
     return replace(folds, table=policies[taken]), [message]
 
