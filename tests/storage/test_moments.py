@@ -72,7 +72,9 @@ def test_summaries_that_do_not_fit_are_refused_by_column() -> None:
         InputError, match=r"'size' is only in the first.*'area' is only in the second"
     ):
         first + stored(other)
-    with pytest.raises(InputError, match="missing is 'mean' in the first and 'drop' in the second"):
+    with pytest.raises(
+        InputError, match="missing is 'compare' in the first and 'drop' in the second"
+    ):
         first + stored(houses(1), missing="drop")
     with pytest.raises(InputError, match="the split is"):
         first + replace(stored(houses(1)), parts=Parts(2, 0.2, 3))
