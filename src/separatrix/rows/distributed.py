@@ -6,6 +6,7 @@ import pickle
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self, TypeVar
@@ -418,18 +419,26 @@ class DaskPasses:
 
 
 def _result(future: Any) -> Parcel:
-    """The result of a task; a cluster that is lost is said in words."""
+    """The result of a task."""
+    with losses_in_words():
+        return future.result()  # type: ignore[no-any-return]
+
+
+@contextmanager
+def losses_in_words() -> Iterator[None]:
+    """Say in words that a cluster, or one worker after the other, is lost."""
     from distributed import KilledWorker
+    from distributed.comm import CommClosedError
 
     try:
-        return future.result()  # type: ignore[no-any-return]
+        yield
     except KilledWorker as problem:
         raise InputError(
             "Several workers of the cluster died over the same piece of the table.",
             remedy="Give workers more memory, or write the table in smaller files or row groups.",
         ) from problem
-    except Exception as problem:
-        if "Cancelled" not in type(problem).__name__:
+    except Exception as problem:  # a task is cancelled, or its answer is cut off
+        if "Cancelled" not in type(problem).__name__ and not isinstance(problem, CommClosedError):
             raise
         raise InputError(
             "The connection to the Dask scheduler was lost.",
@@ -791,7 +800,7 @@ def version() -> str:
 def free_memory(client: Any) -> float:
     """Bytes that the workers have to spare: half of the memory of each, less what it uses."""
     spare = 0.0
-    for worker in client.scheduler_info(n_workers=-1)["workers"].values():
+    for worker in _workers(client).values():
         limit, used = worker.get("memory_limit") or 0, worker.get("metrics", {}).get("memory", 0)
         spare += max(0.5 * limit - used, 0.0)
     return spare
@@ -799,7 +808,12 @@ def free_memory(client: Any) -> float:
 
 def workers_of(client: Any) -> int:
     """How many workers there are now."""
-    return len(client.scheduler_info(n_workers=-1)["workers"])
+    return len(_workers(client))
+
+
+def _workers(client: Any) -> dict[str, dict[str, Any]]:
+    with losses_in_words():
+        return dict(client.scheduler_info(n_workers=-1)["workers"])
 
 
 def _first_line(problem: Exception) -> str:
