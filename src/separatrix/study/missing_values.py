@@ -17,7 +17,7 @@ import numpy as np
 from separatrix.arrays import Floats, Ints
 from separatrix.linear.ridge import RidgeCV
 from separatrix.rows.rows import InMemory
-from separatrix.rows.schema import to_array, unit_weights
+from separatrix.rows.schema import to_array
 from separatrix.statistics.moments import prepare
 from separatrix.study.design import RowFolds
 
@@ -28,11 +28,9 @@ def choose_missing_policy(folds: RowFolds) -> tuple[RowFolds, list[str]]:
     if table.schema.missing != "compare" or not any(term.missing for term in table.block.terms):
         return folds, []
     policies = [_with_policy(table, policy) for policy in ("mean", "indicator")]
-    plain, better = (
-        np.concatenate([_losses(one, *folds.split(fold)) for fold in range(folds.k)])
-        for one in policies
-    )
-    rows = np.concatenate([folds.split(fold)[1] for fold in range(folds.k)])
+    splits = [folds.split(fold) for fold in range(folds.k)]
+    plain, better = (np.concatenate([_losses(one, *split) for split in splits]) for one in policies)
+    rows = np.concatenate([test for _, test in splits])
     w = table.block.weights[rows]
     gain = plain - better
     mean = float(w @ gain / w.sum())
@@ -59,7 +57,6 @@ def _losses(table: InMemory, training: Ints, test: Ints) -> Floats:
     encoding = prepare(inside).encoding
     x, new = (to_array(encoding.apply(part.block).x) for part in (inside, outside))
     model = RidgeCV(np.logspace(-2, 4, 13), standardize=True)
-    w = unit_weights(inside.block.w, len(inside))
-    model.fit(x, inside.block.y, w)
+    model.fit(x, inside.block.y, inside.block.weights)
     predicted = np.asarray(model.predict(new)).reshape(len(test), -1)
     return np.asarray(((outside.block.y - predicted) ** 2).sum(axis=1))
